@@ -1,0 +1,28 @@
+# Everything comes from Debian 12 packages; scripts/deps.sh lists them.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(tomlplusplus REQUIRED IMPORTED_TARGET tomlplusplus)
+pkg_check_modules(pcre2 REQUIRED IMPORTED_TARGET libpcre2-8)
+pkg_check_modules(sentencepiece REQUIRED IMPORTED_TARGET sentencepiece)
+pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy)
+
+# Debian's dnnl has no complete CMake configuration file.
+add_library(dnnl INTERFACE)
+find_path(DNNL_INCLUDE oneapi/dnnl/dnnl.hpp REQUIRED)
+find_library(DNNL_LIBRARY dnnl REQUIRED)
+target_include_directories(dnnl SYSTEM INTERFACE ${DNNL_INCLUDE})
+target_link_libraries(dnnl INTERFACE ${DNNL_LIBRARY})
+
+add_library(longhaul_threads INTERFACE)
+if(LONGHAUL_OPENMP)
+  find_package(OpenMP REQUIRED)
+  target_link_libraries(longhaul_threads INTERFACE OpenMP::OpenMP_CXX)
+  target_compile_definitions(longhaul_threads INTERFACE LONGHAUL_OPENMP=1)
+endif()

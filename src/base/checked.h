@@ -1,0 +1,35 @@
+// Integer arithmetic that refuses to lose information: exact division and narrowing.
+#pragma once
+
+#include <concepts>
+#include <utility>
+
+#include "base/error.h"
+
+namespace longhaul {
+
+// a / b where b divides a; otherwise an internal error that shows both.
+template <std::integral T>
+[[nodiscard]] constexpr T div_exact(T a, T b) {
+    require(b != 0 && a % b == 0, ErrorCode::internal, "{} is not divisible by {}", a, b);
+    return a / b;
+}
+
+// The value as To; an internal error if To can't hold it.
+template <std::integral To, std::integral From>
+[[nodiscard]] constexpr To narrow(From value) {
+    require(std::in_range<To>(value), ErrorCode::internal, "{} does not fit the integer type it is stored in", value);
+    return static_cast<To>(value);
+}
+
+template <std::integral T>
+[[nodiscard]] constexpr T div_ceil(T a, T b) {
+    return (a + b - 1) / b;
+}
+
+template <std::integral T>
+[[nodiscard]] constexpr T round_up(T a, T multiple) {
+    return div_ceil(a, multiple) * multiple;
+}
+
+}  // namespace longhaul
