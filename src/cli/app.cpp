@@ -17,7 +17,8 @@ int run(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        // CLI11 has an exit status for each kind of error; ours is 2 for all of them, 0 for --help and --version.
+        // CLI11 has an exit status for each kind of error; ours is 2 for all of them, 0 for --help and
+        // --version.
         return app.exit(error) == 0 ? 0 : 2;
     } catch (const Error& error) {
         log_error(error.what());

@@ -1,5 +1,5 @@
-// Where kernels run: the processor, the instruction set that is used on it, and the state that kernels keep (primitives of
-// the matrix library, scratch memory). Passed to every op; nothing about it is global.
+// Where kernels run: the processor, the instruction set that is used on it, and the state that kernels keep
+// (primitives of the matrix library, scratch memory). Passed to every op; nothing about it is global.
 #pragma once
 
 #include <memory>
@@ -22,15 +22,16 @@ enum class Isa { sse2, avx2, avx512, avx512_bf16, amx };
 // All that this processor offers, least first.
 [[nodiscard]] std::vector<Isa> available_isas();
 
-// Which implementation an op takes: the processor's best, or the plain loops that are the oracle of the tests.
+// Which implementation an op takes: the processor's best, or the plain loops that are the oracle of the
+// tests.
 enum class Backend { cpu, reference };
 
 class Device {
 public:
-    // The best instruction set, or the one that the environment variable LONGHAUL_ISA names: Error bad_config where this
-    // processor doesn't have it. `ledger` counts scratch memory and may be null; it must outlive the device.
-    // The matrix library fixes its instruction set at the first use in a process: a later device of another one is an
-    // Error internal unless it asks for no more than the first.
+    // The best instruction set, or the one that the environment variable LONGHAUL_ISA names: Error bad_config
+    // where this processor doesn't have it. `ledger` counts scratch memory and may be null; it must outlive
+    // the device. The matrix library fixes its instruction set at the first use in a process: a later device
+    // of another one is an Error internal unless it asks for no more than the first.
     static Device cpu(MemoryLedger* ledger = nullptr);
     static Device cpu(Isa isa, MemoryLedger* ledger = nullptr);
     // Plain loops on one thread.
