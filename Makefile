@@ -1,25 +1,26 @@
 # The two commands are `make demo` and `make test`; `make help` lists the rest.
 SHELL := /bin/bash
 JOBS ?= $(shell nproc)
+TARGET ?= longhaul
 
 .PHONY: help deps build demo test check format tidy asan tsan fuzz golden-docs clean
 
 help: ## this list
-	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/: [a-z ]*##/\t/' | expand -t 20
+	@sed -nE 's/^([a-z]+):[a-z ]*## *(.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
 
 deps: ##             install Debian packages that the build needs
 	@scripts/deps.sh
 
 build: deps ##       build/release/longhaul
 	@cmake --preset release > build-release.log 2>&1 || { cat build-release.log; exit 1; }; rm -f build-release.log
-	cmake --build --preset release -j $(JOBS)
+	cmake --build --preset release -j $(JOBS) --target $(TARGET)
 
 demo: build ##       install, build, train on 40 MB of English, resume, print a sample (a few minutes)
 	scripts/demo.sh
 
 test: ##             install, build, run all tests
 	@scripts/deps.sh test
-	@$(MAKE) --no-print-directory build
+	@$(MAKE) --no-print-directory build TARGET=all
 	ctest --preset release -j $(JOBS)
 
 check: format tidy asan tsan fuzz ##    what CI runs beside the tests

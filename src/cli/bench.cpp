@@ -110,7 +110,10 @@ void run_memory(const BenchOptions& o) {
 spec::Run step_run(const BenchOptions& o) {
     std::vector<std::string> sets;
     if (o.config.empty()) sets.push_back("model.preset=" + o.preset);
-    if (o.seq > 0) sets.push_back(fmt::format("model.seq={}", o.seq));
+    if (o.seq > 0) sets.push_back(fmt::format("train.seq={}", o.seq));
+    // A longer sequence than the model's own needs a model with more positions.
+    const spec::Preset* preset = o.config.empty() ? spec::find_preset(o.preset) : nullptr;
+    if (preset != nullptr && o.seq > preset->model.seq) sets.push_back(fmt::format("model.seq={}", o.seq));
     sets.push_back(fmt::format("train.global_batch={}", o.batch));
     sets.push_back(fmt::format("parallel.micro_batch={}", o.micro_batch == 0 ? o.batch : o.micro_batch));
     if (!o.recompute.empty()) sets.push_back("parallel.recompute=" + o.recompute);
@@ -125,14 +128,14 @@ void run_step(const BenchOptions& o) {
                           {"parameters", spec::parameter_count(run.model)},
                           {"global_batch", run.train.global_batch},
                           {"micro_batch", run.parallel.micro_batch},
-                          {"seq", run.model.seq},
+                          {"seq", spec::sequence(run)},
                           {"threads", threads()},
                           {"results", ordered_json::array()}};
     if (!o.json) {
         fmt::print("{}: {:.1f} M parameters, {} x {} tokens a step, micro-batch {}, {} threads\n",
                    o.config.empty() ? o.preset : o.config,
                    static_cast<double>(spec::parameter_count(run.model)) / 1e6, run.train.global_batch,
-                   run.model.seq, run.parallel.micro_batch, threads());
+                   spec::sequence(run), run.parallel.micro_batch, threads());
     }
     for (const DType precision : precisions(o)) {
         run.train.precision = precision;

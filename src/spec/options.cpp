@@ -42,7 +42,8 @@ void add_model(std::vector<Option>& o, Model& m) {
         "width of the MLP; 0: 4 x hidden (gelu), 8/3 x hidden up to a multiple of 256 (swiglu)");
     add("vocab", IntegerOption{&m.vocab, 1, 1 << 24}, "tokens of the vocabulary");
     add("seq", IntegerOption{&m.seq, 1, 1 << 24},
-        "tokens of a training sequence, and positions of learned positions");
+        "longest sequence: rows of learned positions, and the training sequence unless train.seq says "
+        "otherwise");
     add("norm", choice(m.norm, {"layernorm", "rmsnorm"}), "normalisation");
     add("norm_eps", RealOption{&m.norm_eps, 1e-30, 1}, "added to the variance");
     add("activation", choice(m.activation, {"gelu", "swiglu"}), "MLP activation; gelu in its tanh form");
@@ -77,6 +78,9 @@ void add_train(std::vector<Option>& o, Run& run) {
     Train& t = run.train;
     add("train", "steps", IntegerOption{&t.steps, 1, kMost}, "optimizer steps of the run");
     add("train", "global_batch", IntegerOption{&t.global_batch, 1, 1 << 24}, "sequences of a step");
+    add("train", "seq", IntegerOption{&t.seq, 0, 1 << 24},
+        "tokens of a training sequence, at most model.seq; 0: model.seq, or what a .npy file of batches "
+        "holds");
     add("train", "seed", IntegerOption{&t.seed, 0, kMost},
         "of initial weights, data order, dropout and sampling");
     add("train", "precision", precision(t.precision),

@@ -24,6 +24,8 @@ std::vector<std::string> faults(const Run& run) {
                   "parallel.micro_batch = {} does not divide train.global_batch = {}; nearest that does: {}",
                   micro, global, nearest));
     }
+    check(sequence(run) <= run.model.seq,
+          fmt::format("train.seq = {} is longer than model.seq = {}", run.train.seq, run.model.seq));
     check(run.optimizer.min_lr <= run.optimizer.lr,
           fmt::format("optimizer.min_lr = {} is above optimizer.lr = {}: the schedule would rise",
                       run.optimizer.min_lr, run.optimizer.lr));
@@ -46,6 +48,10 @@ std::vector<std::string> faults(const Run& run) {
     check(run.train.sample_tokens == 0 || !run.data.tokenizer.empty(),
           "train.sample_tokens needs data.tokenizer to turn tokens into text");
     return found;
+}
+
+std::int64_t sequence(const Run& run) {
+    return run.train.seq == 0 ? run.model.seq : run.train.seq;
 }
 
 std::int64_t micro_batches(const Run& run) {

@@ -11,6 +11,9 @@ namespace longhaul::spec {
 // Each fault as one sentence with the nearest legal choice; the model's own faults included.
 [[nodiscard]] std::vector<std::string> faults(const Run& run);
 
+// Tokens of a training sequence.
+[[nodiscard]] std::int64_t sequence(const Run& run);
+
 // Micro-batches of a step.
 [[nodiscard]] std::int64_t micro_batches(const Run& run);
 

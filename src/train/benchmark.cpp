@@ -70,7 +70,8 @@ StepBenchmark benchmark_step(const spec::Run& run, std::int64_t warmup, std::int
     model::Stage stage(device, run.model, parameters, stage_options(run), &ledger);
     optim::Optimizer optimizer(run.optimizer, device, parameters, &ledger);
 
-    std::vector<std::int32_t> samples(static_cast<std::size_t>(run.train.global_batch * (run.model.seq + 1)));
+    std::vector<std::int32_t> samples(
+        static_cast<std::size_t>(run.train.global_batch * (spec::sequence(run) + 1)));
     std::int64_t draws = 0;
     Executor executor(run, stage, optimizer, [&]() -> std::span<const std::int32_t> {
         for (std::int32_t& token : samples) {
@@ -99,8 +100,8 @@ StepBenchmark benchmark_step(const spec::Run& run, std::int64_t warmup, std::int
     result.backward_ms = median(backward);
     result.optimizer_ms = median(update);
     result.tokens_per_s =
-        static_cast<double>(run.train.global_batch * run.model.seq) / (result.step_ms / 1e3);
-    result.flops_per_token = spec::train_flops_per_token(run.model, run.model.seq);
+        static_cast<double>(run.train.global_batch * spec::sequence(run)) / (result.step_ms / 1e3);
+    result.flops_per_token = spec::train_flops_per_token(run.model, spec::sequence(run));
     result.mfu = result.tokens_per_s * result.flops_per_token / result.peak_flops;
     result.used_bytes = ledger.peak();
     return result;

@@ -18,7 +18,7 @@ Executor::Executor(const spec::Run& run, model::Stage& stage, optim::Optimizer& 
       optimizer_(optimizer),
       samples_(std::move(samples)),
       plan_(schedule::make_step_plan({spec::micro_batches(run)})) {
-    const auto tokens = static_cast<std::size_t>(run.train.global_batch * run.model.seq);
+    const auto tokens = static_cast<std::size_t>(run.train.global_batch * spec::sequence(run));
     inputs_.resize(tokens);
     targets_.resize(tokens);
 }
@@ -51,13 +51,13 @@ StepOutcome Executor::run_step(std::int64_t step, std::int64_t update) {
 }
 
 void Executor::load() {
-    outcome_.targets = split_samples(samples_(), run_.model.seq, inputs_, targets_);
+    outcome_.targets = split_samples(samples_(), spec::sequence(run_), inputs_, targets_);
     require(outcome_.targets > 0, ErrorCode::bad_data,
             "a step's samples hold no token to predict: all of them are padding");
 }
 
 void Executor::forward(std::int64_t micro_batch, std::int64_t step) {
-    const auto tokens = static_cast<std::size_t>(run_.parallel.micro_batch * run_.model.seq);
+    const auto tokens = static_cast<std::size_t>(run_.parallel.micro_batch * spec::sequence(run_));
     const std::size_t first = static_cast<std::size_t>(micro_batch) * tokens;
     const model::MicroBatch batch{std::span(inputs_).subspan(first, tokens),
                                   std::span(targets_).subspan(first, tokens)};

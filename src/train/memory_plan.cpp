@@ -1,6 +1,8 @@
 // The sum of what training holds.
 #include "train/memory_plan.h"
 
+#include "spec/validate.h"
+
 namespace longhaul::train {
 
 std::size_t MemoryPlan::total() const {
@@ -10,7 +12,7 @@ std::size_t MemoryPlan::total() const {
 }
 
 model::StageOptions stage_options(const spec::Run& run) {
-    return {{run.parallel.micro_batch, run.model.seq}, run.parallel.recompute};
+    return {{run.parallel.micro_batch, spec::sequence(run)}, run.parallel.recompute};
 }
 
 MemoryPlan plan_memory(const spec::Run& run) {
@@ -23,10 +25,10 @@ MemoryPlan plan_memory(const spec::Run& run) {
     plan.items.push_back(
         {"activations", model::Stage::planned_bytes(run.model, run.train.precision, stage_options(run))});
     const std::int64_t rotary =
-        run.model.positions == spec::Positions::rope ? run.model.rotary_dim() * run.model.seq : 0;
+        run.model.positions == spec::Positions::rope ? run.model.rotary_dim() * spec::sequence(run) : 0;
     // Token ids of a step: the samples, split into inputs and targets, and what the loader holds ahead.
-    const std::int64_t ids =
-        run.train.global_batch * (run.model.seq * 2 + (run.model.seq + 1) * (1 + run.data.prefetch));
+    const std::int64_t ids = run.train.global_batch *
+                             (spec::sequence(run) * 2 + (spec::sequence(run) + 1) * (1 + run.data.prefetch));
     plan.items.push_back({"tables and token ids", static_cast<std::size_t>(4 * (rotary + ids))});
     return plan;
 }

@@ -42,7 +42,7 @@ std::vector<data::BlendPart> blend(const std::vector<spec::WeightedPrefix>& part
 
 data::SampleOptions sample_options(const spec::Run& run) {
     data::SampleOptions options;
-    options.sequence = run.model.seq;
+    options.sequence = spec::sequence(run);
     options.seed = static_cast<std::uint64_t>(run.train.seed);
     options.order =
         run.data.order == spec::Order::shuffled ? data::SampleOrder::shuffled : data::SampleOrder::sequential;
@@ -125,11 +125,11 @@ private:
         std::vector<observe::MemoryRow> rows;
         for (const MemoryItem& item : plan.items) rows.push_back({item.name, item.bytes});
         peak_flops_ = peak_rate(device_, run_.train.precision, directory_.root / "peak.json");
-        flops_per_token_ = spec::train_flops_per_token(run_.model, run_.model.seq);
+        flops_per_token_ = spec::train_flops_per_token(run_.model, spec::sequence(run_));
         log_info(fmt::format("{:.2f} M parameters, {} compute on {}, {} x {} tokens a step, run directory {}",
                              static_cast<double>(parameters_.layout().parameters) / 1e6,
                              name_of(run_.train.precision), kernels::name_of(device_.isa()),
-                             run_.train.global_batch, run_.model.seq, directory_.root.string()));
+                             run_.train.global_batch, spec::sequence(run_), directory_.root.string()));
         log_info("training data: " + source_->describe());
         log_info("memory planned before the first step:\n" + observe::memory_table(rows));
         if (run_.observe.tensorboard)
@@ -183,7 +183,7 @@ private:
     void account(const StepOutcome& outcome) {
         ++state_.step;
         state_.samples += run_.train.global_batch;
-        state_.tokens += run_.train.global_batch * run_.model.seq;
+        state_.tokens += run_.train.global_batch * spec::sequence(run_);
         state_.bad_steps_total += outcome.skipped ? 1 : 0;
         state_.bad_steps_in_row = outcome.skipped ? state_.bad_steps_in_row + 1 : 0;
     }
@@ -196,7 +196,7 @@ private:
         m.lr = outcome.lr;
         m.tokens = state_.tokens;
         m.step_ms = seconds * 1e3;
-        m.tokens_per_s = static_cast<double>(run_.train.global_batch * run_.model.seq) / seconds;
+        m.tokens_per_s = static_cast<double>(run_.train.global_batch * spec::sequence(run_)) / seconds;
         m.mfu = m.tokens_per_s * flops_per_token_ / peak_flops_;
         m.data_wait_ms = waited * 1e3;
         m.skipped = outcome.skipped;
