@@ -70,6 +70,8 @@ Stage::Stage(const kernels::Device& device, const spec::Model& model, const Para
         std::make_unique<Plan>(lay_out(arena_, model, parameters.layout(), parameters.compute(), options));
 }
 
+Stage::~Stage() = default;
+
 Environment Stage::environment(const Occasion& occasion) const {
     return {device_,           model_,  parameters_, rope_view(model_, options_.geometry.seq, rope_),
             options_.geometry, occasion};

@@ -25,6 +25,9 @@ public:
     // `device`, `model`, `parameters` and `ledger` (may be null) must outlive the stage.
     Stage(const kernels::Device& device, const spec::Model& model, const Parameters& parameters,
           const StageOptions& options, MemoryLedger* ledger);
+    ~Stage();
+    Stage(const Stage&) = delete;
+    Stage& operator=(const Stage&) = delete;
 
     // Bytes of the activations' arena, by the same code that then lays them out.
     static std::size_t planned_bytes(const spec::Model& model, DType compute, const StageOptions& options);

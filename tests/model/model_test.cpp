@@ -222,7 +222,7 @@ TEST_P(ModelOptions, PlannedMemoryIsWhatIsTaken) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ModelOptions, testing::ValuesIn(cases()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& tested) { return tested.param.name; });
 
 // A12: initial values depend on seed, name and index alone.
 TEST(Parameters, A12_initial_values_are_keyed_by_name) {

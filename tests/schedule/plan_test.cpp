@@ -14,7 +14,7 @@ TEST(StepPlan, EveryActionOnceAndInOrder) {
         std::int64_t live = 0;
         for (std::size_t i = 0; i < plan.size(); ++i) {
             for (const std::size_t before : plan[i].after) EXPECT_LT(before, i);
-            if (i > 0) EXPECT_FALSE(plan[i].after.empty());
+            EXPECT_EQ(plan[i].after.empty(), i == 0);
             if (plan[i].kind == ActionKind::forward) ++live;
             if (plan[i].kind == ActionKind::backward) --live;
             EXPECT_GE(live, 0);

@@ -109,8 +109,8 @@ TEST_P(FixtureParity, RunsRepeatBitForBit) {
     EXPECT_EQ(a.final_weight_norms, b.final_weight_norms);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, FixtureParity, testing::ValuesIn(all()), [](const auto& info) {
-    std::string name = info.param.fixture + "_" + info.param.optimizer;
+INSTANTIATE_TEST_SUITE_P(All, FixtureParity, testing::ValuesIn(all()), [](const auto& tested) {
+    std::string name = tested.param.fixture + "_" + tested.param.optimizer;
     std::replace(name.begin(), name.end(), '-', '_');
     return name;
 });
@@ -138,8 +138,8 @@ TEST_P(FixtureLogits, LastLogitsOfThePrompt) {
 INSTANTIATE_TEST_SUITE_P(All, FixtureLogits,
                          testing::Values("gpt2-tiny", "llama-tiny", "mistral-tiny-window16",
                                          "phi-tiny-parallel-block"),
-                         [](const auto& info) {
-                             std::string name = info.param;
+                         [](const auto& tested) {
+                             std::string name = tested.param;
                              std::replace(name.begin(), name.end(), '-', '_');
                              return name;
                          });
