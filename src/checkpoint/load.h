@@ -29,6 +29,8 @@ class Checkpoint {
 public:
     // Error bad_data lists every fault by file, and by tensor where that can be told.
     [[nodiscard]] static Checkpoint open(const std::filesystem::path& directory, Check check = Check::hashes);
+    // What open() would throw for, one sentence each.
+    [[nodiscard]] static std::vector<std::string> faults(const std::filesystem::path& directory, Check check);
     Checkpoint(Checkpoint&&) noexcept;
     Checkpoint& operator=(Checkpoint&&) noexcept;
     ~Checkpoint();
