@@ -1,6 +1,8 @@
 // Loss over held-out samples.
 #pragma once
 
+#include <functional>
+
 #include "data/samples.h"
 #include "model/stage.h"
 
