@@ -10,6 +10,7 @@
 #include "cli/app.h"
 #include "cli/output.h"
 #include "kernels/peak.h"
+#include "observe/summary.h"
 #include "spec/config.h"
 #include "spec/validate.h"
 #include "train/benchmark.h"
@@ -164,7 +165,8 @@ void run_step(const BenchOptions& o) {
             "backward {:.1f}, optimizer {:.1f}\n",
             b.step_ms, b.steps, b.step_ms_least, b.step_ms_most, b.data_ms, b.forward_ms, b.backward_ms,
             b.optimizer_ms);
-        fmt::print("  memory planned {}, used {}\n", human_bytes(b.planned_bytes), human_bytes(b.used_bytes));
+        fmt::print("  memory planned {}, used {}\n", observe::human_bytes(b.planned_bytes),
+                   observe::human_bytes(b.used_bytes));
     }
     if (o.json) fmt::print("{}\n", document.dump(2));
 }

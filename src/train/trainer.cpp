@@ -18,6 +18,7 @@
 #include "observe/metrics.h"
 #include "observe/progress.h"
 #include "observe/run_directory.h"
+#include "observe/summary.h"
 #include "observe/tensorboard.h"
 #include "spec/config.h"
 #include "spec/validate.h"
@@ -124,19 +125,19 @@ private:
         summary_.planned_bytes = plan.total();
         std::vector<observe::MemoryRow> rows;
         for (const MemoryItem& item : plan.items) rows.push_back({item.name, item.bytes});
-        peak_flops_ = peak_rate(device_, run_.train.precision, directory_.root / "peak.json");
+        peak_flops_ = peak_rate(device_, run_.train.precision, directory_.peak());
         flops_per_token_ = spec::train_flops_per_token(run_.model, spec::sequence(run_));
         log_info(fmt::format("{:.2f} M parameters, {} compute on {}, {} x {} tokens a step, run directory {}",
                              static_cast<double>(parameters_.layout().parameters) / 1e6,
                              name_of(run_.train.precision), kernels::name_of(device_.isa()),
-                             run_.train.global_batch, spec::sequence(run_), directory_.root.string()));
+                             run_.train.global_batch, spec::sequence(run_), directory_.root().string()));
         log_info("training data: " + source_->describe());
         log_info("memory planned before the first step:\n" + observe::memory_table(rows));
         if (run_.observe.tensorboard)
             tensorboard_ =
                 std::make_unique<observe::TensorBoardWriter>(directory_.tensorboard(), state_.step);
         if (run_.observe.tensor_norms)
-            norms_ = std::make_unique<TensorNormsLog>(directory_.root / "tensor_norms.jsonl", run_.model,
+            norms_ = std::make_unique<TensorNormsLog>(directory_.tensor_norms(), run_.model,
                                                       parameters_.layout(), state_.step);
         progress_ = std::make_unique<observe::Progress>(
             observe::ProgressOptions{run_.train.steps, state_.step, run_.train.log_every, options_.terminal});
