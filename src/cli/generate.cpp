@@ -132,9 +132,7 @@ void run_eval(const EvalArguments& a) {
     }
 }
 
-}  // namespace
-
-void add_generate(CLI::App& app, int& /*status*/) {
+void add_generate_command(CLI::App& app) {
     auto a = std::make_shared<GenerateArguments>();
     CLI::App* generate = app.add_subcommand("generate", "Continue a prompt");
     generate
@@ -165,7 +163,7 @@ void add_generate(CLI::App& app, int& /*status*/) {
     generate->callback([a] { run_generate(*a); });
 }
 
-void add_eval(CLI::App& app, int& /*status*/) {
+void add_eval_command(CLI::App& app) {
     auto a = std::make_shared<EvalArguments>();
     CLI::App* eval = app.add_subcommand("eval", "Loss and perplexity on packed data");
     eval->add_option("--checkpoint", a->checkpoint,
@@ -182,6 +180,13 @@ void add_eval(CLI::App& app, int& /*status*/) {
         ->check(CLI::Range(1, 4096));
     eval->add_flag("--json", a->json, "Print one JSON document on standard output");
     eval->callback([a] { run_eval(*a); });
+}
+
+}  // namespace
+
+void add_generate(CLI::App& app, int& /*status*/) {
+    add_generate_command(app);
+    add_eval_command(app);
 }
 
 }  // namespace longhaul::cli

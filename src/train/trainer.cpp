@@ -104,9 +104,8 @@ private:
     [[nodiscard]] int signal() const { return options_.signal == nullptr ? 0 : options_.signal->load(); }
 
     void restore() {
-        const Restored restored =
-            restore_run(run_, options_.resume, directory_, parameters_, optimizer_, source_->fingerprint(),
-                        tokenizer_ ? tokenizer_->fingerprint() : 0);
+        const Fingerprints fingerprints{source_->fingerprint(), tokenizer_ ? tokenizer_->fingerprint() : 0};
+        const Restored restored = restore_run(run_, options_.resume, directory_, parameters_, optimizer_, fingerprints);
         state_ = restored.state;
         parameters_.refresh_copies(device_);
         summary_.first_step = state_.step;
@@ -140,7 +139,7 @@ private:
             norms_ = std::make_unique<TensorNormsLog>(directory_.tensor_norms(), run_.model,
                                                       parameters_.layout(), state_.step);
         progress_ = std::make_unique<observe::Progress>(
-            observe::ProgressOptions{run_.train.steps, state_.step, run_.train.log_every, options_.terminal});
+            observe::ProgressOptions{run_.train.steps, state_.step, run_.train.log_every, options_.terminal, 0, {}});
         optimizer_.zero_gradients();
     }
 
@@ -157,7 +156,7 @@ private:
         while (state_.step < run_.train.steps && signal() == 0) {
             const Stopwatch watch;
             const std::int64_t step = state_.step + 1;
-            const StepOutcome outcome = executor.run_step(step, step - state_.bad_steps_total);
+            const StepOutcome outcome = executor.run_step(step, state_.updates + 1);
             account(outcome);
             check_invariants();
             observe::StepMetrics metrics = describe(outcome, watch.seconds(), waited);
@@ -185,6 +184,7 @@ private:
         ++state_.step;
         state_.samples += run_.train.global_batch;
         state_.tokens += run_.train.global_batch * spec::sequence(run_);
+        state_.updates += outcome.skipped ? 0 : 1;
         state_.bad_steps_total += outcome.skipped ? 1 : 0;
         state_.bad_steps_in_row = outcome.skipped ? state_.bad_steps_in_row + 1 : 0;
     }
@@ -282,15 +282,15 @@ private:
         state_.tokenizer_fingerprint = tokenizer_ ? tokenizer_->fingerprint() : 0;
         request.state = state_;
         request.config_toml = spec::to_toml(run_);
-        request.weights = saved_tensors(parameters_.layout(), parameters_.masters());
-        request.optimizer = {{"m", saved_tensors(parameters_.layout(), optimizer_.first_moments())},
-                             {"v", saved_tensors(parameters_.layout(), optimizer_.second_moments())}};
+        request.weights = checkpoint::saved_tensors(parameters_.layout(), parameters_.masters());
+        request.optimizer = {{"m", checkpoint::saved_tensors(parameters_.layout(), optimizer_.first_moments())},
+                             {"v", checkpoint::saved_tensors(parameters_.layout(), optimizer_.second_moments())}};
         if (tokenizer_) request.tokenizer_files = tokenizer_->files();
         const std::filesystem::path saved = checkpoint::save(directory_.checkpoints(), request);
         saved_step_ = state_.step;
         summary_.checkpoint = saved.string();
         events_.event("checkpoint", {{"step", state_.step}, {"path", saved.string()}});
-        checkpoint::keep_newest(directory_.checkpoints(), run_.checkpoint.keep);
+        checkpoint::keep_newest(directory_.checkpoints(), run_.checkpoint.keep, saved);
     }
 
     Summary finish() {
