@@ -19,7 +19,8 @@ std::string summary_text(const Summary& s) {
     add("time", human_duration(s.seconds));
     add("speed (median)", fmt::format("{:.0f} tokens/s, MFU {:.1f}% of {:.0f} GFLOP/s", s.tokens_per_s,
                                       100 * s.mfu, s.peak_flops / 1e9));
-    add("loss, first and last step", fmt::format("{:.4f} -> {:.4f}", s.first_loss, s.last_loss));
+    if (s.steps > 0)
+        add("loss, first and last step", fmt::format("{:.4f} -> {:.4f}", s.first_loss, s.last_loss));
     if (s.last_validation_loss) {
         add("validation loss",
             s.first_validation_loss

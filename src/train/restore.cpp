@@ -69,10 +69,6 @@ Restored take(const checkpoint::Checkpoint& saved, const spec::Run& run, const m
     saved.read_optimizer("m", parameters.layout(), optimizer.first_moments());
     saved.read_optimizer("v", parameters.layout(), optimizer.second_moments());
     log_info(fmt::format("resuming from {} at step {}", saved.directory().string(), saved.state().step));
-    require(saved.state().step < run.train.steps, ErrorCode::bad_config,
-            "{} has made {} steps already and train.steps = {}: nothing is left to train; raise train.steps "
-            "to go on",
-            saved.directory().string(), saved.state().step, run.train.steps);
     return {true, saved.directory().string(), saved.state()};
 }
 

@@ -95,6 +95,12 @@ public:
         log_to_file(log_file.c_str());
         restore();
         write_file_atomic(directory_.config(), spec::to_toml(run_));
+        if (state_.step >= run_.train.steps) {
+            log_warning(
+                fmt::format("{} steps were made already and train.steps = {}: nothing is left to train; "
+                            "raise train.steps to go on",
+                            state_.step, run_.train.steps));
+        }
         prepare();
         loop();
         return finish();
@@ -105,7 +111,8 @@ private:
 
     void restore() {
         const Fingerprints fingerprints{source_->fingerprint(), tokenizer_ ? tokenizer_->fingerprint() : 0};
-        const Restored restored = restore_run(run_, options_.resume, directory_, parameters_, optimizer_, fingerprints);
+        const Restored restored =
+            restore_run(run_, options_.resume, directory_, parameters_, optimizer_, fingerprints);
         state_ = restored.state;
         parameters_.refresh_copies(device_);
         summary_.first_step = state_.step;
@@ -138,8 +145,8 @@ private:
         if (run_.observe.tensor_norms)
             norms_ = std::make_unique<TensorNormsLog>(directory_.tensor_norms(), run_.model,
                                                       parameters_.layout(), state_.step);
-        progress_ = std::make_unique<observe::Progress>(
-            observe::ProgressOptions{run_.train.steps, state_.step, run_.train.log_every, options_.terminal, 0, {}});
+        progress_ = std::make_unique<observe::Progress>(observe::ProgressOptions{
+            run_.train.steps, state_.step, run_.train.log_every, options_.terminal, 0, {}});
         optimizer_.zero_gradients();
     }
 
@@ -283,8 +290,9 @@ private:
         request.state = state_;
         request.config_toml = spec::to_toml(run_);
         request.weights = checkpoint::saved_tensors(parameters_.layout(), parameters_.masters());
-        request.optimizer = {{"m", checkpoint::saved_tensors(parameters_.layout(), optimizer_.first_moments())},
-                             {"v", checkpoint::saved_tensors(parameters_.layout(), optimizer_.second_moments())}};
+        request.optimizer = {
+            {"m", checkpoint::saved_tensors(parameters_.layout(), optimizer_.first_moments())},
+            {"v", checkpoint::saved_tensors(parameters_.layout(), optimizer_.second_moments())}};
         if (tokenizer_) request.tokenizer_files = tokenizer_->files();
         const std::filesystem::path saved = checkpoint::save(directory_.checkpoints(), request);
         saved_step_ = state_.step;
