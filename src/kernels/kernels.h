@@ -109,6 +109,7 @@ void attention_backward(const Device& device, const AttentionShape& shape, Const
 void embedding_forward(const Device& device, ConstTensorView ids, ConstTensorView table, ConstTensorView positions,
                        std::int64_t sequence, std::int64_t first_position, TensorView y);
 // dtable[ids[t]] += dy[t]; dpositions[t % sequence] += dy[t] (optional). fp32 gradients, summed in token order.
+// A negative id adds nothing.
 void embedding_backward(const Device& device, ConstTensorView ids, ConstTensorView dy, std::int64_t sequence,
                         TensorView dtable, TensorView dpositions);
 
@@ -130,15 +131,16 @@ void fill_zero(const Device& device, TensorView x);
 
 // --- Optimizer updates, flat fp32 ranges of one tensor, one pass ---------------------------------------------------------------
 
+// In double: 1 - beta2 taken in fp32 would be off by 1e-5 of itself.
 struct AdamStep {
-    float lr = 0;
-    float beta1 = 0;
-    float beta2 = 0;
-    float eps = 0;
-    float decay = 0;          // 0 for tensors with fewer than two dimensions
-    float correction1 = 1;    // 1 - beta1^t
-    float correction2 = 1;    // 1 - beta2^t
-    float grad_scale = 1;     // gradients are multiplied by this first (clipping)
+    double lr = 0;
+    double beta1 = 0;
+    double beta2 = 0;
+    double eps = 0;
+    double decay = 0;        // 0 for tensors with fewer than two dimensions
+    double correction1 = 1;  // 1 - beta1^t
+    double correction2 = 1;  // 1 - beta2^t
+    double grad_scale = 1;   // gradients are multiplied by this first (clipping)
 };
 
 // Loshchilov and Hutter 2019: m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2; w -= lr (m^ / (sqrt(v^) + eps) + decay w).
