@@ -1,4 +1,6 @@
 // Embedding and cross-entropy.
+#include "kernels/cpu/targets.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/ends.cpp"
 #include <hwy/foreach_target.h>
@@ -7,6 +9,7 @@
 #include <cmath>
 
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/dispatch.h"
 #include "kernels/cpu/rows.h"
 #include "kernels/cpu/vector-inl.h"
 
@@ -27,7 +30,8 @@ float loss_row(const float* logits, std::int64_t columns, std::int64_t target, f
     const Vec tops = hn::Set(Tag(), top);
     Vec sums = hn::Zero(Tag());
     for (c = 0; c < columns; c += n) {
-        sums = hn::Add(sums, keep_first(hn::Exp(Tag(), hn::Sub(load(logits + c, columns - c), tops)), columns - c));
+        sums = hn::Add(sums,
+                       keep_first(hn::Exp(Tag(), hn::Sub(load(logits + c, columns - c), tops)), columns - c));
     }
     const float sum = sum_of(sums);
     const float at_target = logits[target];
@@ -55,7 +59,8 @@ float loss_bf16(const float* logits, std::int64_t columns, std::int64_t target, 
 template <typename T>
 void add_rows(const T* a, const T* b, T* out, std::int64_t count) {
     const std::int64_t n = lanes();
-    for (std::int64_t i = 0; i < count; i += n) store(hn::Add(load(a + i, count - i), load(b + i, count - i)), out + i, count - i);
+    for (std::int64_t i = 0; i < count; i += n)
+        store(hn::Add(load(a + i, count - i), load(b + i, count - i)), out + i, count - i);
 }
 void embed_f32(const float* a, const float* b, float* out, std::int64_t count) {
     add_rows(a, b, out, count);
@@ -67,7 +72,8 @@ void embed_bf16(const bf16* a, const bf16* b, bf16* out, std::int64_t count) {
 template <typename T>
 void accumulate_row(const T* from, float* to, std::int64_t count) {
     const std::int64_t n = lanes();
-    for (std::int64_t i = 0; i < count; i += n) store(hn::Add(load(to + i, count - i), load(from + i, count - i)), to + i, count - i);
+    for (std::int64_t i = 0; i < count; i += n)
+        store(hn::Add(load(to + i, count - i), load(from + i, count - i)), to + i, count - i);
 }
 void accumulate_f32(const float* from, float* to, std::int64_t count) {
     accumulate_row(from, to, count);
@@ -92,12 +98,14 @@ HWY_EXPORT(accumulate_bf16);
 namespace {
 
 template <typename T, typename Loss>
-void losses_of(const Loss& loss, ConstTensorView logits, ConstTensorView targets, float scale, TensorView losses, TensorView dlogits) {
+void losses_of(const Loss& loss, ConstTensorView logits, ConstTensorView targets, float scale,
+               TensorView losses, TensorView dlogits) {
     parallel_for(logits.rows(), [&](std::int64_t t) {
         const std::int64_t target = targets.as<std::int32_t>()[t];
         T* gradient = dlogits ? dlogits.as<T>() + t * dlogits.row_stride : nullptr;
         if (target >= 0) {
-            losses.as<float>()[t] = loss(logits.as<float>() + t * logits.row_stride, logits.columns(), target, scale, gradient);
+            losses.as<float>()[t] =
+                loss(logits.as<float>() + t * logits.row_stride, logits.columns(), target, scale, gradient);
             return;
         }
         losses.as<float>()[t] = 0;
@@ -106,14 +114,16 @@ void losses_of(const Loss& loss, ConstTensorView logits, ConstTensorView targets
 }
 
 template <typename T, typename Add>
-void embed(const Add& add_row, ConstTensorView ids, ConstTensorView table, ConstTensorView positions, std::int64_t sequence, std::int64_t first_position, TensorView y) {
+void embed(const Add& add_row, ConstTensorView ids, ConstTensorView table, ConstTensorView positions,
+           std::int64_t sequence, std::int64_t first_position, TensorView y) {
     each_rows(y.rows(), y.columns(), [&](std::int64_t first, std::int64_t count, std::int64_t) {
         for (std::int64_t t = first; t < first + count; ++t) {
             const std::int64_t id = std::max(ids.as<std::int32_t>()[t], 0);
             const T* word = table.as<T>() + id * table.row_stride;
             T* out = y.as<T>() + t * y.row_stride;
             if (positions) {
-                add_row(word, positions.as<T>() + (first_position + t % sequence) * positions.row_stride, out, y.columns());
+                add_row(word, positions.as<T>() + (first_position + t % sequence) * positions.row_stride, out,
+                        y.columns());
             } else {
                 std::copy_n(word, y.columns(), out);
             }
@@ -125,7 +135,8 @@ void embed(const Add& add_row, ConstTensorView ids, ConstTensorView table, Const
 constexpr std::int64_t kColumns = 128;
 
 template <typename T, typename Accumulate>
-void embed_backward(const Accumulate& accumulate, ConstTensorView ids, ConstTensorView dy, std::int64_t sequence, TensorView dtable, TensorView dpositions) {
+void embed_backward(const Accumulate& accumulate, ConstTensorView ids, ConstTensorView dy,
+                    std::int64_t sequence, TensorView dtable, TensorView dpositions) {
     parallel_for(div_ceil(dy.columns(), kColumns), [&](std::int64_t task) {
         const std::int64_t first = task * kColumns;
         const std::int64_t count = std::min(kColumns, dy.columns() - first);
@@ -133,37 +144,46 @@ void embed_backward(const Accumulate& accumulate, ConstTensorView ids, ConstTens
             const T* from = dy.as<T>() + t * dy.row_stride + first;
             const std::int64_t id = ids.as<std::int32_t>()[t];
             if (id >= 0) accumulate(from, dtable.as<float>() + id * dtable.row_stride + first, count);
-            if (dpositions) accumulate(from, dpositions.as<float>() + t % sequence * dpositions.row_stride + first, count);
+            if (dpositions)
+                accumulate(from, dpositions.as<float>() + t % sequence * dpositions.row_stride + first,
+                           count);
         }
     });
 }
 
 }  // namespace
 
-bool cross_entropy(const Device& /*device*/, ConstTensorView logits, ConstTensorView targets, float scale, TensorView losses, TensorView dlogits) {
+bool cross_entropy(const Device& device, ConstTensorView logits, ConstTensorView targets, float scale,
+                   TensorView losses, TensorView dlogits) {
     if (!dlogits || dlogits.dtype == DType::f32) {
-        losses_of<float>(HWY_DYNAMIC_DISPATCH(loss_f32), logits, targets, scale, losses, dlogits);
+        losses_of<float>(LONGHAUL_DISPATCH(device, loss_f32), logits, targets, scale, losses, dlogits);
     } else {
-        losses_of<bf16>(HWY_DYNAMIC_DISPATCH(loss_bf16), logits, targets, scale, losses, dlogits);
+        losses_of<bf16>(LONGHAUL_DISPATCH(device, loss_bf16), logits, targets, scale, losses, dlogits);
     }
     return true;
 }
 
-bool embedding_forward(const Device& /*device*/, ConstTensorView ids, ConstTensorView table, ConstTensorView positions, std::int64_t sequence,
-                       std::int64_t first_position, TensorView y) {
+bool embedding_forward(const Device& device, ConstTensorView ids, ConstTensorView table,
+                       ConstTensorView positions, std::int64_t sequence, std::int64_t first_position,
+                       TensorView y) {
     if (y.dtype == DType::f32) {
-        embed<float>(HWY_DYNAMIC_DISPATCH(embed_f32), ids, table, positions, sequence, first_position, y);
+        embed<float>(LONGHAUL_DISPATCH(device, embed_f32), ids, table, positions, sequence, first_position,
+                     y);
     } else {
-        embed<bf16>(HWY_DYNAMIC_DISPATCH(embed_bf16), ids, table, positions, sequence, first_position, y);
+        embed<bf16>(LONGHAUL_DISPATCH(device, embed_bf16), ids, table, positions, sequence, first_position,
+                    y);
     }
     return true;
 }
 
-bool embedding_backward(const Device& /*device*/, ConstTensorView ids, ConstTensorView dy, std::int64_t sequence, TensorView dtable, TensorView dpositions) {
+bool embedding_backward(const Device& device, ConstTensorView ids, ConstTensorView dy, std::int64_t sequence,
+                        TensorView dtable, TensorView dpositions) {
     if (dy.dtype == DType::f32) {
-        embed_backward<float>(HWY_DYNAMIC_DISPATCH(accumulate_f32), ids, dy, sequence, dtable, dpositions);
+        embed_backward<float>(LONGHAUL_DISPATCH(device, accumulate_f32), ids, dy, sequence, dtable,
+                              dpositions);
     } else {
-        embed_backward<bf16>(HWY_DYNAMIC_DISPATCH(accumulate_bf16), ids, dy, sequence, dtable, dpositions);
+        embed_backward<bf16>(LONGHAUL_DISPATCH(device, accumulate_bf16), ids, dy, sequence, dtable,
+                             dpositions);
     }
     return true;
 }

@@ -1,4 +1,6 @@
 // LayerNorm and RMSNorm: a row at a time in registers and L1, weight gradients as sums of columns.
+#include "kernels/cpu/targets.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/norm.cpp"
 #include <hwy/foreach_target.h>
@@ -7,6 +9,7 @@
 #include <cmath>
 
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/dispatch.h"
 #include "kernels/cpu/rows.h"
 #include "kernels/cpu/vector-inl.h"
 
@@ -15,8 +18,8 @@ namespace longhaul::kernels::cpu::HWY_NAMESPACE {
 
 // Both norms in one: RMSNorm is LayerNorm with mean 0 and no bias.
 template <typename T, bool kCentered>
-void forward_rows(const T* x, std::int64_t x_stride, const float* weight, const float* bias, float eps, T* y, std::int64_t y_stride, float* mean, float* rstd,
-                  std::int64_t rows, std::int64_t columns) {
+void forward_rows(const T* x, std::int64_t x_stride, const float* weight, const float* bias, float eps, T* y,
+                  std::int64_t y_stride, float* mean, float* rstd, std::int64_t rows, std::int64_t columns) {
     const std::int64_t n = lanes();
     const float scale = 1.0F / static_cast<float>(columns);
     for (std::int64_t r = 0; r < rows; ++r, x += x_stride, y += y_stride) {
@@ -46,8 +49,9 @@ void forward_rows(const T* x, std::int64_t x_stride, const float* weight, const 
 }
 
 template <typename T, bool kCentered>
-void backward_rows(const T* dy, std::int64_t dy_stride, const T* x, std::int64_t x_stride, const float* weight, const float* mean, const float* rstd, T* dx,
-                   std::int64_t dx_stride, float* dweight, float* dbias, bool accumulate, std::int64_t rows, std::int64_t columns) {
+void backward_rows(const T* dy, std::int64_t dy_stride, const T* x, std::int64_t x_stride,
+                   const float* weight, const float* mean, const float* rstd, T* dx, std::int64_t dx_stride,
+                   float* dweight, float* dbias, bool accumulate, std::int64_t rows, std::int64_t columns) {
     const std::int64_t n = lanes();
     const float scale = 1.0F / static_cast<float>(columns);
     for (std::int64_t r = 0; r < rows; ++r, dy += dy_stride, x += x_stride, dx += dx_stride) {
@@ -78,14 +82,15 @@ void backward_rows(const T* dy, std::int64_t dy_stride, const T* x, std::int64_t
     }
 }
 
-#define LONGHAUL_NORM_TARGET(NAME, T, CENTERED)                                                                                                              \
-    void NAME##_forward(const T* x, std::int64_t xs, const float* w, const float* b, float eps, T* y, std::int64_t ys, float* m, float* r, std::int64_t rows, \
-                        std::int64_t columns) {                                                                                                              \
-        forward_rows<T, CENTERED>(x, xs, w, b, eps, y, ys, m, r, rows, columns);                                                                              \
-    }                                                                                                                                                        \
-    void NAME##_backward(const T* dy, std::int64_t dys, const T* x, std::int64_t xs, const float* w, const float* m, const float* r, T* dx,                   \
-                         std::int64_t dxs, float* dw, float* db, bool acc, std::int64_t rows, std::int64_t columns) {                                         \
-        backward_rows<T, CENTERED>(dy, dys, x, xs, w, m, r, dx, dxs, dw, db, acc, rows, columns);                                                             \
+#define LONGHAUL_NORM_TARGET(NAME, T, CENTERED)                                                         \
+    void NAME##_forward(const T* x, std::int64_t xs, const float* w, const float* b, float eps, T* y,   \
+                        std::int64_t ys, float* m, float* r, std::int64_t rows, std::int64_t columns) { \
+        forward_rows<T, CENTERED>(x, xs, w, b, eps, y, ys, m, r, rows, columns);                        \
+    }                                                                                                   \
+    void NAME##_backward(const T* dy, std::int64_t dys, const T* x, std::int64_t xs, const float* w,    \
+                         const float* m, const float* r, T* dx, std::int64_t dxs, float* dw, float* db, \
+                         bool acc, std::int64_t rows, std::int64_t columns) {                           \
+        backward_rows<T, CENTERED>(dy, dys, x, xs, w, m, r, dx, dxs, dw, db, acc, rows, columns);       \
     }
 // Highway's table of targets takes plain functions, not templates.
 LONGHAUL_NORM_TARGET(layer_f32, float, true)
@@ -116,22 +121,27 @@ const float* optional(ConstTensorView view) {
 }
 
 template <typename T, typename Rows>
-void forward(const Rows& rows_of, ConstTensorView x, ConstTensorView weight, ConstTensorView bias, float eps, TensorView y, TensorView mean, TensorView rstd) {
+void forward(const Rows& rows_of, ConstTensorView x, ConstTensorView weight, ConstTensorView bias, float eps,
+             TensorView y, TensorView mean, TensorView rstd) {
     each_rows(x.rows(), x.columns(), [&](std::int64_t first, std::int64_t count, std::int64_t) {
-        rows_of(x.as<T>() + first * x.row_stride, x.row_stride, weight.as<float>(), optional(bias), eps, y.as<T>() + first * y.row_stride, y.row_stride,
-                mean ? mean.as<float>() + first : nullptr, rstd.as<float>() + first, count, x.columns());
+        rows_of(x.as<T>() + first * x.row_stride, x.row_stride, weight.as<float>(), optional(bias), eps,
+                y.as<T>() + first * y.row_stride, y.row_stride, mean ? mean.as<float>() + first : nullptr,
+                rstd.as<float>() + first, count, x.columns());
     });
 }
 
 template <typename T, typename Rows>
-void backward(const Rows& rows_of, ConstTensorView dy, ConstTensorView x, ConstTensorView weight, ConstTensorView mean, ConstTensorView rstd, TensorView dx,
-              TensorView dweight, TensorView dbias, Accumulate accumulate) {
+void backward(const Rows& rows_of, ConstTensorView dy, ConstTensorView x, ConstTensorView weight,
+              ConstTensorView mean, ConstTensorView rstd, TensorView dx, TensorView dweight, TensorView dbias,
+              Accumulate accumulate) {
     ColumnSums weights(x.rows(), x.columns(), true);
     ColumnSums biases(x.rows(), x.columns(), static_cast<bool>(dbias));
     each_rows(x.rows(), x.columns(), [&](std::int64_t first, std::int64_t count, std::int64_t task) {
-        rows_of(dy.as<T>() + first * dy.row_stride, dy.row_stride, x.as<T>() + first * x.row_stride, x.row_stride, weight.as<float>(),
-                mean ? mean.as<float>() + first : nullptr, rstd.as<float>() + first, dx.as<T>() + first * dx.row_stride, dx.row_stride, weights.of_task(task),
-                biases.of_task(task), accumulate == Accumulate::yes, count, x.columns());
+        rows_of(dy.as<T>() + first * dy.row_stride, dy.row_stride, x.as<T>() + first * x.row_stride,
+                x.row_stride, weight.as<float>(), mean ? mean.as<float>() + first : nullptr,
+                rstd.as<float>() + first, dx.as<T>() + first * dx.row_stride, dx.row_stride,
+                weights.of_task(task), biases.of_task(task), accumulate == Accumulate::yes, count,
+                x.columns());
     });
     weights.add_to(dweight.as<float>());
     if (dbias) biases.add_to(dbias.as<float>());
@@ -139,41 +149,47 @@ void backward(const Rows& rows_of, ConstTensorView dy, ConstTensorView x, ConstT
 
 }  // namespace
 
-bool layernorm_forward(const Device& /*device*/, ConstTensorView x, ConstTensorView weight, ConstTensorView bias, float eps, TensorView y, TensorView mean,
-                       TensorView rstd) {
+bool layernorm_forward(const Device& device, ConstTensorView x, ConstTensorView weight, ConstTensorView bias,
+                       float eps, TensorView y, TensorView mean, TensorView rstd) {
     if (x.dtype == DType::f32) {
-        forward<float>(HWY_DYNAMIC_DISPATCH(layer_f32_forward), x, weight, bias, eps, y, mean, rstd);
+        forward<float>(LONGHAUL_DISPATCH(device, layer_f32_forward), x, weight, bias, eps, y, mean, rstd);
     } else {
-        forward<bf16>(HWY_DYNAMIC_DISPATCH(layer_bf16_forward), x, weight, bias, eps, y, mean, rstd);
+        forward<bf16>(LONGHAUL_DISPATCH(device, layer_bf16_forward), x, weight, bias, eps, y, mean, rstd);
     }
     return true;
 }
 
-bool layernorm_backward(const Device& /*device*/, ConstTensorView dy, ConstTensorView x, ConstTensorView weight, ConstTensorView mean, ConstTensorView rstd,
-                        TensorView dx, TensorView dweight, TensorView dbias, Accumulate accumulate) {
+bool layernorm_backward(const Device& device, ConstTensorView dy, ConstTensorView x, ConstTensorView weight,
+                        ConstTensorView mean, ConstTensorView rstd, TensorView dx, TensorView dweight,
+                        TensorView dbias, Accumulate accumulate) {
     if (x.dtype == DType::f32) {
-        backward<float>(HWY_DYNAMIC_DISPATCH(layer_f32_backward), dy, x, weight, mean, rstd, dx, dweight, dbias, accumulate);
+        backward<float>(LONGHAUL_DISPATCH(device, layer_f32_backward), dy, x, weight, mean, rstd, dx, dweight,
+                        dbias, accumulate);
     } else {
-        backward<bf16>(HWY_DYNAMIC_DISPATCH(layer_bf16_backward), dy, x, weight, mean, rstd, dx, dweight, dbias, accumulate);
+        backward<bf16>(LONGHAUL_DISPATCH(device, layer_bf16_backward), dy, x, weight, mean, rstd, dx, dweight,
+                       dbias, accumulate);
     }
     return true;
 }
 
-bool rmsnorm_forward(const Device& /*device*/, ConstTensorView x, ConstTensorView weight, float eps, TensorView y, TensorView rstd) {
+bool rmsnorm_forward(const Device& device, ConstTensorView x, ConstTensorView weight, float eps, TensorView y,
+                     TensorView rstd) {
     if (x.dtype == DType::f32) {
-        forward<float>(HWY_DYNAMIC_DISPATCH(rms_f32_forward), x, weight, {}, eps, y, {}, rstd);
+        forward<float>(LONGHAUL_DISPATCH(device, rms_f32_forward), x, weight, {}, eps, y, {}, rstd);
     } else {
-        forward<bf16>(HWY_DYNAMIC_DISPATCH(rms_bf16_forward), x, weight, {}, eps, y, {}, rstd);
+        forward<bf16>(LONGHAUL_DISPATCH(device, rms_bf16_forward), x, weight, {}, eps, y, {}, rstd);
     }
     return true;
 }
 
-bool rmsnorm_backward(const Device& /*device*/, ConstTensorView dy, ConstTensorView x, ConstTensorView weight, ConstTensorView rstd, TensorView dx,
-                      TensorView dweight, Accumulate accumulate) {
+bool rmsnorm_backward(const Device& device, ConstTensorView dy, ConstTensorView x, ConstTensorView weight,
+                      ConstTensorView rstd, TensorView dx, TensorView dweight, Accumulate accumulate) {
     if (x.dtype == DType::f32) {
-        backward<float>(HWY_DYNAMIC_DISPATCH(rms_f32_backward), dy, x, weight, {}, rstd, dx, dweight, {}, accumulate);
+        backward<float>(LONGHAUL_DISPATCH(device, rms_f32_backward), dy, x, weight, {}, rstd, dx, dweight, {},
+                        accumulate);
     } else {
-        backward<bf16>(HWY_DYNAMIC_DISPATCH(rms_bf16_backward), dy, x, weight, {}, rstd, dx, dweight, {}, accumulate);
+        backward<bf16>(LONGHAUL_DISPATCH(device, rms_bf16_backward), dy, x, weight, {}, rstd, dx, dweight, {},
+                       accumulate);
     }
     return true;
 }

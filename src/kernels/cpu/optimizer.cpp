@@ -1,10 +1,13 @@
 // AdamW in one pass, LAMB in two, over flat ranges.
+#include "kernels/cpu/targets.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/optimizer.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/dispatch.h"
 #include "kernels/cpu/rows.h"
 #include "kernels/cpu/vector-inl.h"
 
@@ -15,8 +18,15 @@ namespace longhaul::kernels::cpu::HWY_NAMESPACE {
 struct Coefficients {
     Vec beta1, rest1, beta2, rest2, inverse1, inverse2, eps, decay, scale;
     explicit Coefficients(const AdamStep& s)
-        : beta1(set(s.beta1)), rest1(set(1.0 - s.beta1)), beta2(set(s.beta2)), rest2(set(1.0 - s.beta2)), inverse1(set(1.0 / s.correction1)),
-          inverse2(set(1.0 / s.correction2)), eps(set(s.eps)), decay(set(s.decay)), scale(set(s.grad_scale)) {}
+        : beta1(set(s.beta1)),
+          rest1(set(1.0 - s.beta1)),
+          beta2(set(s.beta2)),
+          rest2(set(1.0 - s.beta2)),
+          inverse1(set(1.0 / s.correction1)),
+          inverse2(set(1.0 / s.correction2)),
+          eps(set(s.eps)),
+          decay(set(s.decay)),
+          scale(set(s.grad_scale)) {}
     static Vec set(double value) { return hn::Set(Tag(), static_cast<float>(value)); }
 
     // Moves both moments and returns m^ / (sqrt(v^) + eps) + decay w.
@@ -31,7 +41,8 @@ struct Coefficients {
     }
 };
 
-void adamw(const AdamStep& step, float* weight, const float* grad, float* m, float* v, bf16* copy, std::int64_t count) {
+void adamw(const AdamStep& step, float* weight, const float* grad, float* m, float* v, bf16* copy,
+           std::int64_t count) {
     const std::int64_t n = lanes();
     const Coefficients coefficients(step);
     const Vec rate = Coefficients::set(step.lr);
@@ -39,13 +50,15 @@ void adamw(const AdamStep& step, float* weight, const float* grad, float* m, flo
         const std::int64_t left = count - i;
         const Vec w = load(weight + i, left);
         // Lanes behind the end may divide 0 by 0 where eps = 0; they are not stored.
-        const Vec updated = hn::NegMulAdd(rate, coefficients.direction(w, load(grad + i, left), m + i, v + i, left), w);
+        const Vec updated =
+            hn::NegMulAdd(rate, coefficients.direction(w, load(grad + i, left), m + i, v + i, left), w);
         store(updated, weight + i, left);
         if (copy != nullptr) store(updated, copy + i, left);
     }
 }
 
-void lamb(const AdamStep& step, const float* weight, float* grad, float* m, float* v, std::int64_t count, LambNorms& norms) {
+void lamb(const AdamStep& step, const float* weight, float* grad, float* m, float* v, std::int64_t count,
+          LambNorms& norms) {
     const std::int64_t n = lanes();
     const Coefficients coefficients(step);
     DoubleSum weights;
@@ -82,21 +95,23 @@ HWY_EXPORT(adamw);
 HWY_EXPORT(lamb);
 HWY_EXPORT(apply);
 
-bool adamw_update(const Device& /*device*/, const AdamStep& step, std::span<float> weight, std::span<const float> grad, std::span<float> m, std::span<float> v,
-                  std::span<bf16> copy) {
+bool adamw_update(const Device& device, const AdamStep& step, std::span<float> weight,
+                  std::span<const float> grad, std::span<float> m, std::span<float> v, std::span<bf16> copy) {
     each_piece(std::ssize(weight), [&](std::int64_t first, std::int64_t count) {
-        HWY_DYNAMIC_DISPATCH(adamw)
-        (step, weight.data() + first, grad.data() + first, m.data() + first, v.data() + first, copy.empty() ? nullptr : copy.data() + first, count);
+        LONGHAUL_DISPATCH(device, adamw)
+        (step, weight.data() + first, grad.data() + first, m.data() + first, v.data() + first,
+         copy.empty() ? nullptr : copy.data() + first, count);
     });
     return true;
 }
 
-bool lamb_direction(const Device& /*device*/, const AdamStep& step, std::span<const float> weight, std::span<float> grad, std::span<float> m, std::span<float> v,
-                    LambNorms& norms) {
+bool lamb_direction(const Device& device, const AdamStep& step, std::span<const float> weight,
+                    std::span<float> grad, std::span<float> m, std::span<float> v, LambNorms& norms) {
     std::vector<LambNorms> partial(static_cast<std::size_t>(div_ceil(std::ssize(weight), kPiece)));
     each_piece(std::ssize(weight), [&](std::int64_t first, std::int64_t count) {
-        HWY_DYNAMIC_DISPATCH(lamb)
-        (step, weight.data() + first, grad.data() + first, m.data() + first, v.data() + first, count, partial[static_cast<std::size_t>(first / kPiece)]);
+        LONGHAUL_DISPATCH(device, lamb)
+        (step, weight.data() + first, grad.data() + first, m.data() + first, v.data() + first, count,
+         partial[static_cast<std::size_t>(first / kPiece)]);
     });
     norms = {};
     for (const LambNorms& part : partial) {
@@ -106,9 +121,11 @@ bool lamb_direction(const Device& /*device*/, const AdamStep& step, std::span<co
     return true;
 }
 
-bool lamb_apply(const Device& /*device*/, float rate, std::span<float> weight, std::span<const float> u, std::span<bf16> copy) {
+bool lamb_apply(const Device& device, float rate, std::span<float> weight, std::span<const float> u,
+                std::span<bf16> copy) {
     each_piece(std::ssize(weight), [&](std::int64_t first, std::int64_t count) {
-        HWY_DYNAMIC_DISPATCH(apply)(rate, weight.data() + first, u.data() + first, copy.empty() ? nullptr : copy.data() + first, count);
+        LONGHAUL_DISPATCH(device, apply)
+        (rate, weight.data() + first, u.data() + first, copy.empty() ? nullptr : copy.data() + first, count);
     });
     return true;
 }

@@ -1,5 +1,5 @@
-// Fixed cuts of rows and elements over threads. They depend on shapes only, so that sums are the same for any number of
-// threads.
+// Fixed cuts of rows and elements over threads. They depend on shapes only, so that sums are the same for any
+// number of threads.
 #pragma once
 
 #include <algorithm>
@@ -43,15 +43,19 @@ void each_rows(std::int64_t rows, std::int64_t columns, const Body& body) {
 class ColumnSums {
 public:
     ColumnSums(std::int64_t rows, std::int64_t columns, bool wanted)
-        : columns_(columns), tasks_(wanted ? div_ceil(rows, rows_per_task(rows, columns)) : 0),
+        : columns_(columns),
+          tasks_(wanted ? div_ceil(rows, rows_per_task(rows, columns)) : 0),
           partial_(static_cast<std::size_t>(tasks_ * columns)) {}
     // Zeros at first; columns elements. Null where no sums are wanted.
-    [[nodiscard]] float* of_task(std::int64_t task) { return tasks_ == 0 ? nullptr : partial_.data() + task * columns_; }
+    [[nodiscard]] float* of_task(std::int64_t task) {
+        return tasks_ == 0 ? nullptr : partial_.data() + task * columns_;
+    }
     void add_to(float* out) const {
         if (tasks_ == 0) return;
         for (std::int64_t c = 0; c < columns_; ++c) {
             double sum = out[c];
-            for (std::int64_t t = 0; t < tasks_; ++t) sum += static_cast<double>(partial_[static_cast<std::size_t>(t * columns_ + c)]);
+            for (std::int64_t t = 0; t < tasks_; ++t)
+                sum += static_cast<double>(partial_[static_cast<std::size_t>(t * columns_ + c)]);
             out[c] = static_cast<float>(sum);
         }
     }

@@ -1,5 +1,5 @@
-// Vectors of fp32 from and to memory of either compute type, for all files that are compiled once for each instruction set.
-// No include guard of the usual kind: Highway includes it again for each target.
+// Vectors of fp32 from and to memory of either compute type, for all files that are compiled once for each
+// instruction set. No include guard of the usual kind: Highway includes it again for each target.
 #if defined(LONGHAUL_KERNELS_CPU_VECTOR_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef LONGHAUL_KERNELS_CPU_VECTOR_INL_H
 #undef LONGHAUL_KERNELS_CPU_VECTOR_INL_H
@@ -30,7 +30,7 @@ using VecD = hn::Vec<TagD>;
 HWY_INLINE std::int64_t lanes() {
     return static_cast<std::int64_t>(hn::Lanes(Tag()));
 }
-constexpr std::int64_t kMaxLanes = HWY_MAX_LANES_D(Tag);
+constexpr std::int64_t kMaxLanes = HWY_LANES(float);
 
 HWY_INLINE Vec load(const float* p) {
     return hn::LoadU(Tag(), p);
@@ -80,10 +80,21 @@ HWY_INLINE float sum_of(Vec v) {
     return hn::GetLane(hn::SumOfLanes(Tag(), v));
 }
 
-// A sum of fp32 products kept in double lanes.
+// A sum of squares of fp32 values kept in double lanes.
+#if HWY_TARGET == HWY_SCALAR
 struct DoubleSum {
-    VecD low = hn::Zero(TagD());
-    VecD high = hn::Zero(TagD());
+    double sum = 0;
+    HWY_INLINE void add_square(Vec v) {
+        const double value = hn::GetLane(v);
+        sum += value * value;
+    }
+    HWY_INLINE double total() const { return sum; }
+};
+#else
+struct DoubleSum {
+    VecD low, high;
+    // Written out: the compiler's own constructor would lack the target's attributes.
+    HWY_INLINE DoubleSum() : low(hn::Zero(TagD())), high(hn::Zero(TagD())) {}
     HWY_INLINE void add_square(Vec v) {
         const hn::Half<Tag> half;
         const VecD a = hn::PromoteTo(TagD(), hn::LowerHalf(half, v));
@@ -93,6 +104,7 @@ struct DoubleSum {
     }
     HWY_INLINE double total() const { return hn::GetLane(hn::SumOfLanes(TagD(), hn::Add(low, high))); }
 };
+#endif
 
 }  // namespace longhaul::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
