@@ -14,6 +14,9 @@ int run(int argc, char** argv) {
     app.set_version_flag("--version", "longhaul 0.1.0");
     app.failure_message(CLI::FailureMessage::help);
     int status = 0;
+    add_import(app, status);
+    add_export(app, status);
+    add_checkpoint(app, status);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
