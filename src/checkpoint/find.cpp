@@ -123,6 +123,28 @@ bool alive(std::int64_t pid) {
     return pid != ::getpid() && (::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM);
 }
 
+// The folder of checkpoints in what a user gives; empty where that is itself a checkpoint, whole or not.
+// Error bad_data says what was looked for.
+fs::path folder_of(const fs::path& given) {
+    std::error_code error;
+    require(fs::is_directory(given, error), ErrorCode::bad_data,
+            "{} is not a directory: no checkpoint is there", given.string());
+    const fs::path plain = given.has_filename() ? given : given.parent_path();
+    if (fs::exists(given / kManifestName, error) || step_of(plain.filename().string())) return {};
+    if (fs::is_directory(given / "checkpoints", error)) return given / "checkpoints";
+    require(!fs::exists(given / "config.json", error), ErrorCode::bad_data,
+            "{} is a Hugging Face folder, not a checkpoint: `longhaul import {} --out CHECKPOINT` makes one "
+            "of it",
+            given.string(), given.string());
+    const Listing listing = list(given);
+    require(!listing.steps.empty() || listing.has_latest || !listing.temporaries.empty(), ErrorCode::bad_data,
+            "{} is neither a checkpoint (it has no {}), nor a folder of checkpoints (no step-NNNNNNNN), nor "
+            "a run (no "
+            "checkpoints/)",
+            given.string(), kManifestName);
+    return given;
+}
+
 fs::path newest_or_fail(const fs::path& folder) {
     const std::optional<Found> found = newest_complete(folder);
     require(found.has_value(), ErrorCode::bad_data,
@@ -167,25 +189,29 @@ std::optional<Found> newest_complete(const fs::path& folder) {
 }
 
 fs::path resolve(const fs::path& given) {
+    const fs::path folder = folder_of(given);
+    if (!folder.empty()) return newest_or_fail(folder);
     std::error_code error;
-    require(fs::is_directory(given, error), ErrorCode::bad_data,
-            "{} is not a directory: no checkpoint is there", given.string());
-    if (fs::exists(given / kManifestName, error)) return given;
-    fs::path plain = given.has_filename() ? given : given.parent_path();
-    require(!step_of(plain.filename().string()), ErrorCode::bad_data,
+    require(fs::exists(given / kManifestName, error), ErrorCode::bad_data,
             "{} has no {}: its save did not finish, or it was damaged", given.string(), kManifestName);
-    if (fs::is_directory(given / "checkpoints", error)) return newest_or_fail(given / "checkpoints");
-    require(!fs::exists(given / "config.json", error), ErrorCode::bad_data,
-            "{} is a Hugging Face folder, not a checkpoint: `longhaul import {} --out CHECKPOINT` makes one "
-            "of it",
-            given.string(), given.string());
-    const Listing listing = list(given);
-    require(!listing.steps.empty() || listing.has_latest || !listing.temporaries.empty(), ErrorCode::bad_data,
-            "{} is neither a checkpoint (it has no {}), nor a folder of checkpoints (no step-NNNNNNNN), nor "
-            "a run (no "
-            "checkpoints/)",
-            given.string(), kManifestName);
-    return newest_or_fail(given);
+    return given;
+}
+
+std::vector<Verified> verify_all(const fs::path& given) {
+    const fs::path folder = folder_of(given);
+    if (folder.empty()) return {{given, verify(given)}};
+    const Listing listing = list(folder);
+    std::vector<Verified> all;
+    for (const auto& [step, path] : listing.steps) {
+        std::string fault;
+        all.push_back({path, verify(path)});
+        if (!all.back().faults.empty()) continue;
+        if (!open_step(step, path, Check::sizes, fault)) all.back().faults.push_back(fault);
+    }
+    const std::string latest = latest_fault(folder, listing);
+    if (!latest.empty()) all.push_back({folder, {latest}});
+    require(!all.empty(), ErrorCode::bad_data, "{} holds no checkpoint to verify", folder.string());
+    return all;
 }
 
 void keep_newest(const fs::path& folder, std::int64_t keep, const fs::path& just_saved) {

@@ -64,6 +64,15 @@ private:
 // Every fault of a checkpoint directory as a sentence; empty: whole. Reads all of it.
 [[nodiscard]] std::vector<std::string> verify(const std::filesystem::path& directory);
 
+struct Verified {
+    std::filesystem::path dir;
+    std::vector<std::string> faults;
+};
+// The same for what a user gives: a checkpoint directory, or every one (complete or not) in a `checkpoints`
+// folder or a run directory; faults of `latest` are listed under the folder. Error bad_data where there is
+// none to verify.
+[[nodiscard]] std::vector<Verified> verify_all(const std::filesystem::path& given);
+
 struct Found {
     std::filesystem::path dir;
     Checkpoint checkpoint;                 // dir, opened and verified by hash

@@ -17,6 +17,9 @@ int run(int argc, char** argv) {
     add_train(app, status);
     add_generate(app, status);
     add_bench(app, status);
+    add_import(app, status);
+    add_export(app, status);
+    add_checkpoint(app, status);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
