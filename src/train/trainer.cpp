@@ -29,40 +29,12 @@
 #include "train/peak.h"
 #include "train/restore.h"
 #include "train/session.h"
+#include "train/sources.h"
 #include "train/tensor_norms.h"
 
 namespace longhaul::train {
 
 namespace {
-
-std::vector<data::BlendPart> blend(const std::vector<spec::WeightedPrefix>& parts) {
-    std::vector<data::BlendPart> out;
-    for (const spec::WeightedPrefix& part : parts) out.push_back({part.prefix, part.weight});
-    return out;
-}
-
-data::SampleOptions sample_options(const spec::Run& run) {
-    data::SampleOptions options;
-    options.sequence = spec::sequence(run);
-    options.seed = static_cast<std::uint64_t>(run.train.seed);
-    options.order =
-        run.data.order == spec::Order::shuffled ? data::SampleOrder::shuffled : data::SampleOrder::sequential;
-    options.vocab = run.model.vocab;
-    return options;
-}
-
-std::unique_ptr<data::SampleSource> open_training_data(const spec::Run& run) {
-    const data::SampleOptions options = sample_options(run);
-    if (spec::trains_on_npy(run.data))
-        return data::open_npy(run.data.train.front().prefix, options, run.train.global_batch);
-    return data::open_blend(blend(run.data.train), options);
-}
-
-std::unique_ptr<data::SampleSource> open_validation_data(const spec::Run& run) {
-    if (run.data.validation.empty()) return nullptr;
-    return data::open_evaluation(blend(run.data.validation), sample_options(run),
-                                 run.train.eval_batches * run.parallel.micro_batch);
-}
 
 double median(std::vector<double> values) {
     if (values.empty()) return 0;
@@ -74,20 +46,20 @@ double median(std::vector<double> values) {
 class Trainer {
 public:
     Trainer(const spec::Run& run, const TrainerOptions& options)
-        : run_(run),
+        : run_(with_sequence(run)),
           options_(options),
-          directory_(observe::RunDirectory::create(options.run_dir)),
           device_(kernels::Device::cpu(&ledger_)),
-          source_(open_training_data(run)),
-          validation_(open_validation_data(run)),
-          tokenizer_(run.data.tokenizer.empty() ? nullptr : data::load_tokenizer(run.data.tokenizer)),
-          parameters_(run.model, run.train.precision, model::Gradients::yes, &ledger_),
-          stage_(device_, run.model, parameters_, stage_options(run), &ledger_),
-          optimizer_(run.optimizer, device_, parameters_, &ledger_),
+          source_(open_training_data(run_)),
+          validation_(open_validation_data(run_)),
+          tokenizer_(run_.data.tokenizer.empty() ? nullptr : data::load_tokenizer(run_.data.tokenizer)),
+          directory_(observe::RunDirectory::create(options.run_dir)),
+          parameters_(run_.model, run_.train.precision, model::Gradients::yes, &ledger_),
+          stage_(device_, run_.model, parameters_, stage_options(run_), &ledger_),
+          optimizer_(run_.optimizer, device_, parameters_, &ledger_),
           events_(directory_.events()) {
-        require(tokenizer_ == nullptr || tokenizer_->vocab_size() <= run.model.vocab, ErrorCode::bad_config,
-                "the tokenizer {} has {} tokens, model.vocab = {} holds fewer", run.data.tokenizer,
-                tokenizer_ ? tokenizer_->vocab_size() : 0, run.model.vocab);
+        require(tokenizer_ == nullptr || tokenizer_->vocab_size() <= run_.model.vocab, ErrorCode::bad_config,
+                "the tokenizer {} has {} tokens, model.vocab = {} holds fewer", run_.data.tokenizer,
+                tokenizer_ ? tokenizer_->vocab_size() : 0, run_.model.vocab);
     }
 
     Summary train() {
@@ -330,14 +302,14 @@ private:
         return run_.train.sample_prompt + tokenizer_->decode(generate(decoder, prompt, options, {}));
     }
 
-    const spec::Run& run_;
+    const spec::Run run_;
     const TrainerOptions& options_;
     Stopwatch watch_;
     MemoryLedger ledger_;
-    observe::RunDirectory directory_;
     kernels::Device device_;
     std::unique_ptr<data::SampleSource> source_, validation_;
     std::unique_ptr<data::Tokenizer> tokenizer_;
+    observe::RunDirectory directory_;  // after what may be refused, so that a refused run leaves nothing behind
     model::Parameters parameters_;
     model::Stage stage_;
     optim::Optimizer optimizer_;
