@@ -30,25 +30,28 @@ Isa wanted_isa() {
     return text == nullptr || *text == '\0' ? best_isa() : parse_isa(text);
 }
 
-// The first device of a process fixes the matrix library's set.
+// Highway's bits that a device of this set may not use.
+std::int64_t targets_beyond(Isa isa) {
+    std::int64_t targets = 0;
+    if (isa < Isa::avx512) targets |= HWY_AVX3 | HWY_AVX3_DL;
+    if (isa < Isa::avx2) targets |= HWY_AVX2 | HWY_SSE4 | HWY_SSSE3;
+    return targets;
+}
+
+// The first device of a process fixes the matrix library's set, and the most that Highway's own dispatch
+// takes.
 void claim_process(Isa isa) {
     static std::mutex mutex;
     static std::optional<Isa> first;
     const std::lock_guard lock(mutex);
     if (!first) {
         Products::limit_process(isa);
+        hwy::DisableTargets(targets_beyond(isa));
         first = isa;
     }
     require(isa <= *first, ErrorCode::internal,
             "a device of {} after one of {} in the same process: the first one is the limit", name_of(isa),
             name_of(*first));
-}
-
-std::int64_t targets_up_to(Isa isa) {
-    std::int64_t targets = hwy::SupportedTargets();
-    if (isa < Isa::avx512) targets &= ~HWY_AVX3;
-    if (isa < Isa::avx2) targets &= ~HWY_AVX2;
-    return targets;
 }
 
 }  // namespace
@@ -65,7 +68,7 @@ Device Device::cpu(Isa isa, MemoryLedger* ledger) {
     check_available(isa);
     claim_process(isa);
     auto state = std::make_unique<State>(Backend::cpu, isa, ledger);
-    state->vector_targets = targets_up_to(isa);
+    state->vector_targets = hwy::SupportedTargets() & ~targets_beyond(isa);
     state->products = std::make_unique<Products>();
     return Device(std::move(state));
 }

@@ -26,6 +26,12 @@ bool tiles_enabled() {
     return (low & 0x60000U) == 0x60000U;
 }
 
+// Read before the first device takes some away for the rest of the process.
+std::int64_t vector_targets() {
+    static const std::int64_t targets = hwy::SupportedTargets();
+    return targets;
+}
+
 bool offered(Isa isa) {
     std::uint32_t a = 0;
     std::uint32_t b = 0;
@@ -35,9 +41,9 @@ bool offered(Isa isa) {
         case Isa::sse2:
             return true;
         case Isa::avx2:
-            return (hwy::SupportedTargets() & HWY_AVX2) != 0;
+            return (vector_targets() & HWY_AVX2) != 0;
         case Isa::avx512:
-            return offered(Isa::avx2) && (hwy::SupportedTargets() & HWY_AVX3) != 0;
+            return offered(Isa::avx2) && (vector_targets() & HWY_AVX3) != 0;
         case Isa::avx512_bf16:
             return offered(Isa::avx512) && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 &&
                    (a & (1U << 5U)) != 0;

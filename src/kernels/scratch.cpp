@@ -6,7 +6,7 @@
 
 namespace longhaul::kernels {
 
-ScratchPool::Block ScratchPool::take(std::size_t bytes) {
+Buffer ScratchPool::take(std::size_t bytes) {
     Buffer chosen;
     {
         const std::lock_guard lock(mutex_);
@@ -24,7 +24,7 @@ ScratchPool::Block ScratchPool::take(std::size_t bytes) {
         chosen =
             Buffer(round_up<std::size_t>(std::max<std::size_t>(bytes, 1), 4096), "kernel scratch", ledger_);
     }
-    return {*this, std::move(chosen)};
+    return chosen;
 }
 
 void ScratchPool::give_back(Buffer buffer) {

@@ -15,10 +15,11 @@ class ScratchPool {
 public:
     explicit ScratchPool(MemoryLedger* ledger) : ledger_(ledger) {}
 
-    // A block held until it is destroyed, 64-byte aligned, contents left from before.
+    // At least this many bytes, held until the block is destroyed, 64-byte aligned, contents left from
+    // before. Thread-safe.
     class Block {
     public:
-        Block(ScratchPool& pool, Buffer buffer) : pool_(&pool), buffer_(std::move(buffer)) {}
+        Block(ScratchPool& pool, std::size_t bytes) : pool_(&pool), buffer_(pool.take(bytes)) {}
         ~Block() { pool_->give_back(std::move(buffer_)); }
         Block(const Block&) = delete;
         Block& operator=(const Block&) = delete;
@@ -33,10 +34,8 @@ public:
         Buffer buffer_;
     };
 
-    // At least this many bytes. Thread-safe.
-    [[nodiscard]] Block take(std::size_t bytes);
-
 private:
+    [[nodiscard]] Buffer take(std::size_t bytes);
     void give_back(Buffer buffer);
 
     std::mutex mutex_;

@@ -1,12 +1,36 @@
-// The matrix library's primitives of one device. A primitive is made once for each shape, types and strides,
-// and kept.
+// Matrix products through oneDNN. A product is cut into tiles by its shape alone and each tile runs on one
+// thread, so that the result does not depend on the number of threads. Primitives are made once for each
+// shape, types and strides, and kept.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "kernels/device.h"
 
 namespace longhaul::kernels {
+
+// An operand: element (i, j) stands at data[i * row_step + j * column_step]; one of the steps is 1.
+struct Operand {
+    const void* data = nullptr;
+    DType dtype = DType::f32;
+    std::int64_t row_step = 0;
+    std::int64_t column_step = 0;
+};
+
+// c[m, n] (+)= a[m, k] b[k, n] + bias[n]; sums in fp32.
+struct Product {
+    std::int64_t m = 0;
+    std::int64_t n = 0;
+    std::int64_t k = 0;
+    Operand a;
+    Operand b;
+    const float* bias = nullptr;  // optional
+    void* c = nullptr;
+    DType c_dtype = DType::f32;
+    std::int64_t c_step = 0;  // elements between the rows of c
+    bool accumulate = false;
+};
 
 class Products {
 public:
@@ -18,10 +42,11 @@ public:
     // Sets the most that the library may use in this process; before its first use.
     static void limit_process(Isa isa);
 
-    struct Cache;
-    [[nodiscard]] Cache& cache() const { return *cache_; }
+    // m, n and k are positive. Thread-safe.
+    void run(const Device& device, const Product& product);
 
 private:
+    struct Cache;
     std::unique_ptr<Cache> cache_;
 };
 
