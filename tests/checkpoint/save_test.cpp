@@ -165,7 +165,7 @@ bool save_until(const fs::path& folder, const Tiny& tiny, int at) {
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-TEST(Checkpoint, rel_C1_B5_killed_at_every_write_keeps_the_previous_one) {
+TEST(Checkpoint, rel_C1_C3_B5_killed_at_every_write_keeps_the_previous_one) {
     const Scratch scratch;
     const Tiny before(10);
     const Tiny after(20);
