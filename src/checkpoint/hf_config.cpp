@@ -166,6 +166,7 @@ spec::Model read_common(Config& c, spec::Family family, const Defaults& absent) 
                            c.given("num_key_value_heads") || absent.kv_heads == 0 ? m.heads : absent.kv_heads,
                            1, 1 << 16);
     m.head_dim = c.integer("head_dim", 0, 1, 4096);
+    if (m.head_dim * m.heads == m.hidden) m.head_dim = 0;  // the usual width, said in one way
     m.seq = c.integer("max_position_embeddings", absent.seq);
     m.tie_embeddings = c.boolean("tie_word_embeddings", false);
     m.bias = false;

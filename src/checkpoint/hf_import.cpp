@@ -161,8 +161,8 @@ private:
     void compare_head(const Source& head, const model::GlobalTensor& tokens, std::span<float> flat) {
         const std::span<const float> embedding = span_of(tokens, flat);
         scratch_.resize(embedding.size());
-        bool equal =
-            head.entry->is_float() && head.entry->count() == static_cast<std::int64_t>(embedding.size());
+        const std::vector<std::int64_t> shape = {tokens.shape[0], tokens.shape[1]};
+        bool equal = head.entry->is_float() && head.entry->shape == shape;
         if (equal) {
             head.file->read_float(*head.entry, scratch_);
             equal = std::memcmp(scratch_.data(), embedding.data(), embedding.size_bytes()) == 0;

@@ -125,10 +125,20 @@ std::vector<std::string> Checkpoint::State::open(const fs::path& path, Check che
 
 std::vector<std::string> Checkpoint::State::open_files(Check check) {
     std::vector<std::string> by_file(manifest.files.size());
-    parallel_for(static_cast<std::int64_t>(by_file.size()), [&](std::int64_t i) {
+    std::size_t bytes = 0;
+    for (const StoredFile& file : manifest.files) bytes += file.bytes;
+    const auto one = [&](std::int64_t i) {
         const auto at = static_cast<std::size_t>(i);
         by_file[at] = file_fault(directory / manifest.files[at].name, manifest.files[at], check);
-    });
+    };
+    // Threads pay where hashing takes longer than waking them.
+    constexpr std::size_t kWorthThreads = std::size_t{64} << 20U;
+    const auto count = static_cast<std::int64_t>(by_file.size());
+    if (bytes > kWorthThreads && check == Check::hashes) {
+        parallel_for(count, one);
+    } else {
+        for (std::int64_t i = 0; i < count; ++i) one(i);
+    }
     std::vector<std::string> faults;
     std::set<std::string_view> unreadable;
     std::set<std::string_view> damaged;
@@ -219,7 +229,14 @@ Checkpoint::~Checkpoint() = default;
 
 Checkpoint Checkpoint::open(const fs::path& directory, Check check) {
     auto opened = std::make_unique<State>();
-    const std::vector<std::string> faults = opened->open(directory, check);
+    std::vector<std::string> faults = opened->open(directory, check);
+    // A damaged file may damage thousands of tensors; `checkpoint verify` lists them all.
+    constexpr std::size_t kShown = 10;
+    if (faults.size() > kShown) {
+        const std::size_t more = faults.size() - kShown;
+        faults.resize(kShown);
+        faults.push_back(fmt::format("and {} more; `longhaul checkpoint verify` lists all", more));
+    }
     require(faults.empty(), ErrorCode::bad_data, "the checkpoint {} can't be used:\n  {}", directory.string(),
             fmt::join(faults, "\n  "));
     return Checkpoint(std::move(opened));

@@ -80,7 +80,7 @@ void inspect(const Arguments& arguments) {
     const auto opened =
         checkpoint::Checkpoint::open(checkpoint::resolve(arguments.directory), checkpoint::Check::sizes);
     if (arguments.json) {
-        fmt::print("{}\n", inspect_json(opened).dump(2));
+        fmt::print("{}\n", inspect_json(opened).dump(2, ' ', false, Json::error_handler_t::replace));
     } else {
         print_inspect(opened);
     }
