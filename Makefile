@@ -1,9 +1,55 @@
-# The two commands: `make demo` and `make test`. `make help` lists the rest.
-.PHONY: help deps build test
+# The two commands are `make demo` and `make test`; `make help` lists the rest.
+SHELL := /bin/bash
+JOBS ?= $(shell nproc)
+TARGET ?= longhaul
 
-build: deps
-	cmake --preset release >/dev/null
-	cmake --build --preset release
+.PHONY: help deps build demo test check format tidy asan tsan fuzz golden-docs clean
 
-deps:
-	scripts/deps.sh
+help: ## this list
+	@sed -nE 's/^([a-z]+):[a-z ]*## *(.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
+
+deps: ##             install Debian packages that the build needs
+	@scripts/deps.sh
+
+build: deps ##       build/release/longhaul
+	@cmake --preset release > build-release.log 2>&1 || { cat build-release.log; exit 1; }; rm -f build-release.log
+	cmake --build --preset release -j $(JOBS) --target $(TARGET)
+
+demo: build ##       install, build, train on 40 MB of English, resume, print a sample (a few minutes)
+	scripts/demo.sh
+
+test: ##             install, build, run all tests
+	@scripts/deps.sh test
+	@$(MAKE) --no-print-directory build TARGET=all
+	ctest --preset release -j $(JOBS)
+
+check: format tidy asan tsan fuzz ##    what CI runs beside the tests
+
+format: ##           clang-format in check mode
+	@scripts/deps.sh test
+	scripts/check_format.sh
+
+tidy: build ##       clang-tidy over src/
+	scripts/check_tidy.sh
+
+asan: ##             fast tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	@scripts/deps.sh test
+	cmake --preset asan > /dev/null
+	cmake --build --preset asan -j $(JOBS)
+	ctest --preset asan -L fast -j $(JOBS)
+
+tsan: ##             fast tests under ThreadSanitizer
+	@scripts/deps.sh test
+	cmake --preset tsan > /dev/null
+	cmake --build --preset tsan -j $(JOBS)
+	ctest --preset tsan -L fast -j $(JOBS)
+
+FUZZ_SECONDS ?= 60
+fuzz: ##             each libFuzzer target for FUZZ_SECONDS
+	@scripts/deps.sh test
+	cmake --preset fuzz > /dev/null
+	cmake --build --preset fuzz -j $(JOBS)
+	scripts/fuzz.sh build/fuzz $(FUZZ_SECONDS)
+
+clean: ##            remove build folders
+	rm -rf build

@@ -18,7 +18,8 @@ template <std::integral T>
 // The value as To; an internal error if To can't hold it.
 template <std::integral To, std::integral From>
 [[nodiscard]] constexpr To narrow(From value) {
-    require(std::in_range<To>(value), ErrorCode::internal, "{} does not fit the integer type it is stored in", value);
+    require(std::in_range<To>(value), ErrorCode::internal, "{} does not fit the integer type it is stored in",
+            value);
     return static_cast<To>(value);
 }
 

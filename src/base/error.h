@@ -1,5 +1,5 @@
-// The one exception type of Longhaul: a code that decides the exit status, and a sentence that says what was wrong, where,
-// and what to do.
+// The one exception type of Longhaul: a code that decides the exit status, and a sentence that says what was
+// wrong, where, and what to do.
 #pragma once
 
 #include <fmt/format.h>
@@ -34,7 +34,8 @@ template <typename... Args>
     throw Error(code, fmt::format(format, std::forward<Args>(args)...));
 }
 
-// Throws unless `condition` holds. For conditions that depend on input; the format arguments are evaluated always.
+// Throws unless `condition` holds. For conditions that depend on input; the format arguments are evaluated
+// always.
 template <typename... Args>
 void require(bool condition, ErrorCode code, fmt::format_string<Args...> format, Args&&... args) {
     if (!condition) [[unlikely]] {

@@ -144,7 +144,8 @@ void AtomicFile::write(std::string_view text) {
 
 void AtomicFile::write_at(std::size_t offset, std::span<const std::byte> bytes) {
     flush();
-    require(offset + bytes.size() <= size_, ErrorCode::internal, "write_at past the end of {}", path_.string());
+    require(offset + bytes.size() <= size_, ErrorCode::internal, "write_at past the end of {}",
+            path_.string());
     while (!bytes.empty()) {
         const ssize_t n = ::pwrite(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
         if (n < 0) {

@@ -30,7 +30,8 @@ private:
     int fd_ = -1;
 };
 
-// A read-only memory map of a whole file (an empty file gives an empty span). The bytes live as long as the object.
+// A read-only memory map of a whole file (an empty file gives an empty span). The bytes live as long as the
+// object.
 class MappedFile {
 public:
     MappedFile() = default;
@@ -45,8 +46,9 @@ private:
     std::size_t size_ = 0;
 };
 
-// A file in the making: written to a hidden temporary name beside `path`, fsynced and renamed to `path` by commit().
-// Without commit() nothing is left behind. Every failure (a full disk, say) is an Error that names path and reason.
+// A file in the making: written to a hidden temporary name beside `path`, fsynced and renamed to `path` by
+// commit(). Without commit() nothing is left behind. Every failure (a full disk, say) is an Error that names
+// path and reason.
 class AtomicFile {
 public:
     explicit AtomicFile(std::filesystem::path path);
@@ -56,7 +58,8 @@ public:
     AtomicFile(AtomicFile&& other) noexcept;
     void write(std::span<const std::byte> bytes);
     void write(std::string_view text);
-    // Overwrites bytes at an absolute offset that was already written (to fill in a header's counts at the end).
+    // Overwrites bytes at an absolute offset that was already written (to fill in a header's counts at the
+    // end).
     void write_at(std::size_t offset, std::span<const std::byte> bytes);
     [[nodiscard]] std::size_t size() const { return size_; }
     void commit();
@@ -73,7 +76,8 @@ private:
 // Writes `text` to `path` as above.
 void write_file_atomic(const std::filesystem::path& path, std::string_view text);
 
-// fsync of a directory, so that renames in it are durable; a file system that can't (EINVAL) is logged once and passed.
+// fsync of a directory, so that renames in it are durable; a file system that can't (EINVAL) is logged once
+// and passed.
 void sync_directory(const std::filesystem::path& directory);
 
 }  // namespace longhaul

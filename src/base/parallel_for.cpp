@@ -22,7 +22,8 @@ thread_local bool inside_parallel = false;
 std::atomic<int> chosen_threads{0};
 
 int default_threads() {
-    if (const char* text = std::getenv("OMP_NUM_THREADS"); text != nullptr && std::atoi(text) > 0) return std::atoi(text);
+    if (const char* text = std::getenv("OMP_NUM_THREADS"); text != nullptr && std::atoi(text) > 0)
+        return std::atoi(text);
     cpu_set_t set;
     CPU_ZERO(&set);
     if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);

@@ -42,7 +42,8 @@ std::uint64_t stream_key(std::uint64_t seed, std::string_view purpose, std::stri
 }
 
 float normal_at(std::uint64_t key, std::uint64_t index) {
-    // Two words make one uniform in (0, 1] with 53 bits, so that the logarithm is finite and the tails are deep.
+    // Two words make one uniform in (0, 1] with 53 bits, so that the logarithm is finite and the tails are
+    // deep.
     const Philox4 w = philox(key, index, 0);
     const std::uint64_t bits = (static_cast<std::uint64_t>(w[0]) << 21U) ^ (w[1] >> 11U);
     const double u = (static_cast<double>(bits) + 1.0) * 0x1.0p-53;

@@ -1,5 +1,5 @@
-// Counter-based random numbers (Philox4x32-10, Salmon et al., SC'11): a value is a pure function of (key, counter), so what
-// is drawn never depends on the layout, the number of threads or the order of calls.
+// Counter-based random numbers (Philox4x32-10, Salmon et al., SC'11): a value is a pure function of (key,
+// counter), so what is drawn never depends on the layout, the number of threads or the order of calls.
 #pragma once
 
 #include <array>
@@ -13,7 +13,8 @@ using Philox4 = std::array<std::uint32_t, 4>;
 // One block of four 32-bit numbers.
 [[nodiscard]] Philox4 philox(std::uint64_t key, std::uint64_t counter_low, std::uint64_t counter_high);
 
-// The key of a stream: what is drawn for (seed, purpose, name), for example (1234, "init", "layers.3.attention.q.weight").
+// The key of a stream: what is drawn for (seed, purpose, name), for example (1234, "init",
+// "layers.3.attention.q.weight").
 [[nodiscard]] std::uint64_t stream_key(std::uint64_t seed, std::string_view purpose, std::string_view name);
 
 // The index-th standard normal of a stream (Box-Muller on the index's own counter).

@@ -9,13 +9,14 @@ Arena::Arena(std::string name, std::size_t capacity, MemoryLedger* ledger)
     : name_(std::move(name)), buffer_(capacity, name_, ledger), capacity_(capacity) {}
 
 TensorView Arena::take(const char* tensor, DType dtype, Shape shape) {
-    const std::size_t bytes = round_up<std::size_t>(static_cast<std::size_t>(shape.count()) * size_of(dtype), 64);
+    const std::size_t bytes =
+        round_up<std::size_t>(static_cast<std::size_t>(shape.count()) * size_of(dtype), 64);
     const std::size_t start = used_;
     used_ += bytes;
     peak_ = std::max(peak_, used_);
     if (planning()) return {nullptr, dtype, shape};
-    require(used_ <= capacity_, ErrorCode::internal, "arena {}: {} {} {} needs {} bytes, {} of {} are taken", name_, tensor,
-            name_of(dtype), shape.text(), bytes, start, capacity_);
+    require(used_ <= capacity_, ErrorCode::internal, "arena {}: {} {} {} needs {} bytes, {} of {} are taken",
+            name_, tensor, name_of(dtype), shape.text(), bytes, start, capacity_);
     return {buffer_.data() + start, dtype, shape};
 }
 

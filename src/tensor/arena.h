@@ -1,5 +1,6 @@
-// A named stack of memory for activations. The code that lays tensors out runs twice: once on an arena without memory,
-// which only counts (the plan), and once on one of the planned size. So what is planned is what is used.
+// A named stack of memory for activations. The code that lays tensors out runs twice: once on an arena
+// without memory, which only counts (the plan), and once on one of the planned size. So what is planned is
+// what is used.
 #pragma once
 
 #include <string>
@@ -16,8 +17,8 @@ public:
     // One that holds `capacity` bytes.
     Arena(std::string name, std::size_t capacity, MemoryLedger* ledger);
 
-    // The next tensor, 64-byte aligned, contents left from before. An internal error names all tensors of the arena where
-    // the plan did not foresee it.
+    // The next tensor, 64-byte aligned, contents left from before. An internal error names all tensors of the
+    // arena where the plan did not foresee it.
     [[nodiscard]] TensorView take(const char* tensor, DType dtype, Shape shape);
 
     // Scopes: what was taken after mark() is given back by release(mark).

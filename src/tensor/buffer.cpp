@@ -1,4 +1,5 @@
-// Anonymous maps: zero pages from the system, touched first by the thread that uses them, returned at once when freed.
+// Anonymous maps: zero pages from the system, touched first by the thread that uses them, returned at once
+// when freed.
 #include "tensor/buffer.h"
 
 #include <sys/mman.h>
@@ -40,12 +41,16 @@ std::map<std::string, std::size_t> MemoryLedger::by_name() const {
 }
 
 Buffer::Buffer(std::size_t bytes, const std::string& name, MemoryLedger* ledger)
-    : bytes_(bytes), mapped_(round_up<std::size_t>(std::max<std::size_t>(bytes, 1), 4096)), name_(name), ledger_(ledger) {
+    : bytes_(bytes),
+      mapped_(round_up<std::size_t>(std::max<std::size_t>(bytes, 1), 4096)),
+      name_(name),
+      ledger_(ledger) {
     void* map = ::mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (map == MAP_FAILED) {
         std::string held;
         if (ledger != nullptr) {
-            for (const auto& [holder, size] : ledger->by_name()) held += fmt::format("; {} holds {} bytes", holder, size);
+            for (const auto& [holder, size] : ledger->by_name())
+                held += fmt::format("; {} holds {} bytes", holder, size);
         }
         fail(ErrorCode::training_failed, "out of memory: {} bytes for {}{}", bytes, name, held);
     }
@@ -79,8 +84,9 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
 
 TensorView Buffer::view(DType dtype, Shape shape, std::size_t byte_offset) const {
     const std::size_t needed = static_cast<std::size_t>(shape.count()) * size_of(dtype);
-    require(byte_offset + needed <= bytes_, ErrorCode::internal, "a view of {} {} at byte {} does not fit the {} bytes of {}",
-            name_of(dtype), shape.text(), byte_offset, bytes_, name_);
+    require(byte_offset + needed <= bytes_, ErrorCode::internal,
+            "a view of {} {} at byte {} does not fit the {} bytes of {}", name_of(dtype), shape.text(),
+            byte_offset, bytes_, name_);
     return {data_ + byte_offset, dtype, shape};
 }
 

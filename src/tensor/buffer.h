@@ -29,7 +29,8 @@ private:
 class Buffer {
 public:
     Buffer() = default;
-    // An Error training_failed that lists what is held where the system has no memory left. `ledger` may be null.
+    // An Error training_failed that lists what is held where the system has no memory left. `ledger` may be
+    // null.
     Buffer(std::size_t bytes, const std::string& name, MemoryLedger* ledger);
     ~Buffer();
     Buffer(Buffer&& other) noexcept;

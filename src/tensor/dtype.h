@@ -34,7 +34,9 @@ struct bf16 {
 
     bf16() = default;
     explicit constexpr bf16(float value) : bits(round(value)) {}
-    explicit constexpr operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U); }
+    explicit constexpr operator float() const {
+        return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U);
+    }
 
 private:
     static constexpr std::uint16_t round(float value) {

@@ -17,7 +17,9 @@ public:
     Shape(std::initializer_list<std::int64_t> extents);
 
     [[nodiscard]] constexpr int rank() const { return rank_; }
-    [[nodiscard]] constexpr std::int64_t operator[](int axis) const { return extents_[static_cast<std::size_t>(axis)]; }
+    [[nodiscard]] constexpr std::int64_t operator[](int axis) const {
+        return extents_[static_cast<std::size_t>(axis)];
+    }
     // Number of elements; 1 for rank 0.
     [[nodiscard]] std::int64_t count() const;
     [[nodiscard]] constexpr std::int64_t last() const { return rank_ == 0 ? 1 : (*this)[rank_ - 1]; }

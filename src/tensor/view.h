@@ -1,5 +1,6 @@
-// A non-owning view of a matrix-like tensor: rows of contiguous elements, a fixed distance apart. A view of rank 3 or more
-// has its leading axes folded into rows; a column slice of a matrix (the q part of a fused qkv) is a view as well.
+// A non-owning view of a matrix-like tensor: rows of contiguous elements, a fixed distance apart. A view of
+// rank 3 or more has its leading axes folded into rows; a column slice of a matrix (the q part of a fused
+// qkv) is a view as well.
 #pragma once
 
 #include "base/error.h"
@@ -17,13 +18,14 @@ struct BasicView {
 
     BasicView() = default;
     // Dense rows.
-    BasicView(Void* data_, DType dtype_, Shape shape_) : data(data_), dtype(dtype_), shape(shape_), row_stride(shape_.last()) {}
+    BasicView(Void* data_, DType dtype_, Shape shape_)
+        : data(data_), dtype(dtype_), shape(shape_), row_stride(shape_.last()) {}
     BasicView(Void* data_, DType dtype_, Shape shape_, std::int64_t row_stride_)
         : data(data_), dtype(dtype_), shape(shape_), row_stride(row_stride_) {}
     // A mutable view is a const one too.
     template <typename Other>
-        requires(std::is_const_v<Void> && !std::is_const_v<Other>)
-    BasicView(const BasicView<Other>& other)  // NOLINT(google-explicit-constructor): as T* converts to const T*
+    requires(std::is_const_v<Void> && !std::is_const_v<Other>) BasicView(
+        const BasicView<Other>& other)  // NOLINT(google-explicit-constructor): as T* converts to const T*
         : data(other.data), dtype(other.dtype), shape(other.shape), row_stride(other.row_stride) {}
 
     [[nodiscard]] explicit operator bool() const { return data != nullptr; }
@@ -35,19 +37,19 @@ struct BasicView {
     // The data as T; an internal error unless the dtype is T's.
     template <typename T>
     [[nodiscard]] auto* as() const {
-        require(dtype == DTypeOf<std::remove_const_t<T>>::value, ErrorCode::internal, "a view of {} is read as another type",
-                name_of(dtype));
+        require(dtype == DTypeOf<std::remove_const_t<T>>::value, ErrorCode::internal,
+                "a view of {} is read as another type", name_of(dtype));
         return static_cast<std::conditional_t<std::is_const_v<Void>, const T, T>*>(data);
     }
 
     [[nodiscard]] BasicView row_range(std::int64_t first, std::int64_t count) const {
-        require(first >= 0 && count >= 0 && first + count <= rows(), ErrorCode::internal, "rows {}..{} of {}", first,
-                first + count, shape.text());
+        require(first >= 0 && count >= 0 && first + count <= rows(), ErrorCode::internal, "rows {}..{} of {}",
+                first, first + count, shape.text());
         return {offset(first * row_stride), dtype, {count, columns()}, row_stride};
     }
     [[nodiscard]] BasicView column_range(std::int64_t first, std::int64_t count) const {
-        require(first >= 0 && count >= 0 && first + count <= columns(), ErrorCode::internal, "columns {}..{} of {}", first,
-                first + count, shape.text());
+        require(first >= 0 && count >= 0 && first + count <= columns(), ErrorCode::internal,
+                "columns {}..{} of {}", first, first + count, shape.text());
         return {offset(first), dtype, {rows(), count}, row_stride};
     }
 

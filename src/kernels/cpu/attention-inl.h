@@ -1,0 +1,153 @@
+// What both passes of attention are made of: packed blocks and a register-blocked product of small fp32
+// matrices.
+#if defined(LONGHAUL_KERNELS_CPU_ATTENTION_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef LONGHAUL_KERNELS_CPU_ATTENTION_INL_H
+#undef LONGHAUL_KERNELS_CPU_ATTENTION_INL_H
+#else
+#define LONGHAUL_KERNELS_CPU_ATTENTION_INL_H
+#endif
+
+#include <algorithm>
+#include <limits>
+
+#include "base/random.h"
+#include "kernels/cpu/attention_task.h"
+#include "kernels/cpu/vector-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace longhaul::kernels::cpu::HWY_NAMESPACE {
+
+// c[kRows][kWide vectors] (+)= sum over k of a(row, k) * b[k]; a(row, k) = a[row * row_step + k * k_step].
+template <int kRows, int kWide>
+HWY_INLINE void product_tile(const float* a, std::int64_t row_step, std::int64_t k_step, const float* b,
+                             std::int64_t b_stride, float* c, std::int64_t c_stride, std::int64_t depth,
+                             bool accumulate) {
+    const std::int64_t n = lanes();
+    Vec sums[kRows][kWide];
+    for (int r = 0; r < kRows; ++r) {
+        for (int w = 0; w < kWide; ++w)
+            sums[r][w] = accumulate ? load(c + r * c_stride + w * n) : hn::Zero(Tag());
+    }
+    for (std::int64_t k = 0; k < depth; ++k) {
+        Vec row[kWide];
+        for (int w = 0; w < kWide; ++w) row[w] = load(b + k * b_stride + w * n);
+        for (int r = 0; r < kRows; ++r) {
+            const Vec factor = hn::Set(Tag(), a[r * row_step + k * k_step]);
+            for (int w = 0; w < kWide; ++w) sums[r][w] = hn::MulAdd(factor, row[w], sums[r][w]);
+        }
+    }
+    for (int r = 0; r < kRows; ++r) {
+        for (int w = 0; w < kWide; ++w) store(sums[r][w], c + r * c_stride + w * n);
+    }
+}
+
+// Vectors of a tile: as many as leave registers for six rows of sums.
+constexpr int kWideTile = HWY_MAX_BYTES >= 64 ? 4 : 2;
+constexpr int kTileRows = 6;
+
+template <int kWide>
+HWY_INLINE void product_columns(const float* a, std::int64_t row_step, std::int64_t k_step, const float* b,
+                                std::int64_t b_stride, float* c, std::int64_t c_stride, std::int64_t rows,
+                                std::int64_t depth, bool accumulate) {
+    std::int64_t r = 0;
+    for (; r + kTileRows <= rows; r += kTileRows) {
+        product_tile<kTileRows, kWide>(a + r * row_step, row_step, k_step, b, b_stride, c + r * c_stride,
+                                       c_stride, depth, accumulate);
+    }
+    for (; r + 2 <= rows; r += 2)
+        product_tile<2, kWide>(a + r * row_step, row_step, k_step, b, b_stride, c + r * c_stride, c_stride,
+                               depth, accumulate);
+    for (; r < rows; ++r)
+        product_tile<1, kWide>(a + r * row_step, row_step, k_step, b, b_stride, c + r * c_stride, c_stride,
+                               depth, accumulate);
+}
+
+// c[rows][columns] (+)= a b, columns a multiple of 16.
+HWY_INLINE void product(const float* a, std::int64_t row_step, std::int64_t k_step, const float* b,
+                        std::int64_t b_stride, float* c, std::int64_t c_stride, std::int64_t rows,
+                        std::int64_t columns, std::int64_t depth, bool accumulate) {
+    const std::int64_t n = lanes();
+    std::int64_t j = 0;
+    for (; j + kWideTile * n <= columns; j += kWideTile * n) {
+        product_columns<kWideTile>(a, row_step, k_step, b + j, b_stride, c + j, c_stride, rows, depth,
+                                   accumulate);
+    }
+    for (; j < columns; j += n)
+        product_columns<1>(a, row_step, k_step, b + j, b_stride, c + j, c_stride, rows, depth, accumulate);
+}
+
+// to[r][padded] = scale * from[r][columns], zeros behind; rows up to `rows_padded` are zeros.
+template <typename T>
+void pack_rows(const T* from, std::int64_t stride, std::int64_t rows, std::int64_t columns, float scale,
+               float* to, std::int64_t padded, std::int64_t rows_padded) {
+    const std::int64_t n = lanes();
+    for (std::int64_t r = 0; r < rows_padded; ++r, from += stride, to += padded) {
+        for (std::int64_t c = 0; c < padded; c += n) {
+            const Vec v = r < rows && c < columns ? load(from + c, columns - c) : hn::Zero(Tag());
+            store(hn::Mul(v, hn::Set(Tag(), scale)), to + c);
+        }
+    }
+}
+
+// to[c][kKeyBlock] = from[r][c]: keys as columns; columns of missing rows are zeros.
+template <typename T>
+void pack_columns(const T* from, std::int64_t stride, std::int64_t rows, std::int64_t columns, float* to,
+                  std::int64_t padded) {
+    std::fill_n(to, padded * kKeyBlock, 0.0F);
+    for (std::int64_t r = 0; r < rows; ++r, from += stride) {
+        for (std::int64_t c = 0; c < columns; ++c) to[c * kKeyBlock + r] = static_cast<float>(from[c]);
+    }
+}
+
+// First and one past the last key block that queries [first, first + count) of a sequence see.
+struct KeyRange {
+    std::int64_t first_block, end_block;
+};
+HWY_INLINE KeyRange visible_blocks(const AttentionTask& t, std::int64_t first, std::int64_t count) {
+    const std::int64_t offset = t.keys - t.queries;
+    const std::int64_t last = offset + first + count - 1;
+    const std::int64_t earliest =
+        t.window == 0 ? 0 : std::max<std::int64_t>(0, offset + first - t.window + 1);
+    return {earliest / kKeyBlock, last / kKeyBlock + 1};
+}
+
+// Sets scores of hidden keys to minus infinity. Row r is query first + r, column j is key block * kKeyBlock +
+// j.
+HWY_INLINE void hide(const AttentionTask& t, std::int64_t first, std::int64_t rows, std::int64_t block,
+                     float* scores) {
+    constexpr float kHidden = -std::numeric_limits<float>::infinity();
+    const std::int64_t key = block * kKeyBlock;
+    for (std::int64_t r = 0; r < rows; ++r) {
+        const std::int64_t position = t.keys - t.queries + first + r;
+        const std::int64_t end = std::clamp<std::int64_t>(position + 1 - key, 0, kKeyBlock);
+        const std::int64_t begin =
+            t.window == 0 ? 0 : std::clamp<std::int64_t>(position - t.window + 1 - key, 0, kKeyBlock);
+        float* row = scores + r * kKeyBlock;
+        std::fill(row, row + begin, kHidden);
+        std::fill(row + end, row + kKeyBlock, kHidden);
+    }
+}
+
+// Multiplies by the dropout mask of one head's probabilities; keys behind the end are left.
+HWY_INLINE void mask_block(const AttentionTask& t, const Dropout& mask, std::int64_t head_number,
+                           std::int64_t first, std::int64_t rows, std::int64_t block, float* values) {
+    const float kept = 1.0F / (1.0F - mask.probability);
+    const std::int64_t keys = std::min(kKeyBlock, t.keys - block * kKeyBlock);
+    for (std::int64_t r = 0; r < rows; ++r) {
+        const auto start =
+            static_cast<std::uint64_t>((head_number * t.queries + first + r) * t.keys + block * kKeyBlock);
+        Philox4 words{};
+        for (std::int64_t j = 0; j < keys; ++j) {
+            const std::uint64_t number = start + static_cast<std::uint64_t>(j);
+            if (j == 0 || number % 4 == 0) words = philox(mask.key, number / 4, mask.step);
+            const bool keep = uniform_from(words[number % 4]) >= mask.probability;
+            float& value = values[r * kKeyBlock + j];
+            value = keep ? value * kept : 0.0F;
+        }
+    }
+}
+
+}  // namespace longhaul::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,23 @@
+// Faults that no single option has: relations between options of a run.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "spec/run.h"
+
+namespace longhaul::spec {
+
+// Each fault as one sentence with the nearest legal choice; the model's own faults included.
+[[nodiscard]] std::vector<std::string> faults(const Run& run);
+
+// Tokens of a training sequence.
+[[nodiscard]] std::int64_t sequence(const Run& run);
+
+// Micro-batches of a step.
+[[nodiscard]] std::int64_t micro_batches(const Run& run);
+
+// Whether data.train is one .npy file of batches rather than packed prefixes.
+[[nodiscard]] bool trains_on_npy(const Data& data);
+
+}  // namespace longhaul::spec
