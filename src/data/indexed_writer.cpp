@@ -41,6 +41,11 @@ IndexedWriter::IndexedWriter(const std::string& prefix, TokenType type)
             "tokens are not written as {}", token_type_name(type));
 }
 
+IndexedWriter::~IndexedWriter() {
+    std::error_code ignored;
+    if (tokens_alone_) std::filesystem::remove(prefix_ + ".bin", ignored);
+}
+
 void IndexedWriter::append(std::span<const std::int32_t> tokens) {
     while (!tokens.empty()) {
         const auto here = std::min(static_cast<std::int64_t>(tokens.size()), kMaxSequence - open_);
@@ -70,13 +75,16 @@ void IndexedWriter::end_document() {
 
 void IndexedWriter::commit_tokens() {
     require(open_ == 0, ErrorCode::internal, "{}: the last document is open", prefix_);
+    // Before anything is replaced: a full disk shows here.
+    write_index();
     std::error_code error;
     std::filesystem::remove(prefix_ + ".idx", error);
     require(!error, ErrorCode::bad_data, "cannot replace {}.idx: {}", prefix_, error.message());
     tokens_file_.commit();
+    tokens_alone_ = true;
 }
 
-void IndexedWriter::commit_index() {
+void IndexedWriter::write_index() {
     index_file_.write(std::string_view("MMIDIDX\0\0", 9));
     write_value<std::uint64_t>(index_file_, 1);
     write_value(index_file_, static_cast<std::uint8_t>(type_));
@@ -89,7 +97,12 @@ void IndexedWriter::commit_index() {
         offset += size * token_bytes(type_);
     }
     index_file_.write(std::as_bytes(std::span(document_begins_)));
+}
+
+void IndexedWriter::commit_index() {
+    require(tokens_alone_, ErrorCode::internal, "{}: an index without its tokens", prefix_);
     index_file_.commit();
+    tokens_alone_ = false;
 }
 
 }  // namespace longhaul::data

@@ -17,6 +17,10 @@ namespace longhaul::data {
 class IndexedWriter {
 public:
     IndexedWriter(const std::string& prefix, TokenType type);
+    // Between the two commits a .bin stands alone: it is removed again.
+    ~IndexedWriter();
+    IndexedWriter(const IndexedWriter&) = delete;
+    IndexedWriter& operator=(const IndexedWriter&) = delete;
 
     void append(std::span<const std::int32_t> tokens);
     void end_sequence();
@@ -35,6 +39,8 @@ public:
     void commit_index();
 
 private:
+    void write_index();
+
     std::string prefix_;
     TokenType type_;
     AtomicFile tokens_file_;
@@ -44,6 +50,7 @@ private:
     std::vector<std::int64_t> document_begins_{0};
     std::int64_t open_ = 0;  // tokens of the open sequence
     std::int64_t tokens_ = 0;
+    bool tokens_alone_ = false;  // the .bin is under its final name, the .idx isn't
 };
 
 }  // namespace longhaul::data

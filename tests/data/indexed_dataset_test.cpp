@@ -109,7 +109,10 @@ TEST(IndexedWriter, ReplacesAnIndexOnlyTogetherWithItsTokens) {
     };
     write(10, true);
     EXPECT_EQ(IndexedDataset(folder / "x").index().tokens(), 10);
-    write(20, false);  // a crash between the two renames
+    write(20, false);  // a failure between the two renames
+    EXPECT_TRUE(folder.names().empty());
+    write(20, true);
+    std::filesystem::remove(folder / "x.idx");  // a kill between them
     EXPECT_THAT(message_of([&] { IndexedDataset(folder / "x"); }), HasSubstr("not written to its end"));
     write(30, true);
     EXPECT_EQ(IndexedDataset(folder / "x.idx").index().tokens(), 30);
