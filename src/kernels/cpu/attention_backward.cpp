@@ -236,9 +236,9 @@ void run(const Device& device, const Backward& backward, const AttentionShape& s
                                      dq.row_stride,
                                      dk.row_stride,
                                      dv.row_stride};
-        const auto scratch =
-            device.state().scratch.take(static_cast<std::size_t>(backward_scratch(t)) * sizeof(float));
-        backward(t, a, mask, scratch.template as<float>());
+        const ScratchPool::Block scratch(device.state().scratch,
+                                         static_cast<std::size_t>(backward_scratch(t)) * sizeof(float));
+        backward(t, a, mask, scratch.as<float>());
     });
 }
 

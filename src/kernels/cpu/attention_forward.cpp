@@ -197,11 +197,12 @@ void run(const Device& device, const Forward& forward, const Few& few, const Att
                                     lse.as<float>() + (b * s.heads + g * group) * s.queries};
         const bool is_few = s.queries <= kFewQueries && !mask.on();
         const std::int64_t floats = is_few ? s.keys : forward_scratch(t);
-        const auto scratch = device.state().scratch.take(static_cast<std::size_t>(floats) * sizeof(float));
+        const ScratchPool::Block scratch(device.state().scratch,
+                                         static_cast<std::size_t>(floats) * sizeof(float));
         if (is_few) {
-            few(t, a, scratch.template as<float>());
+            few(t, a, scratch.as<float>());
         } else {
-            forward(t, a, mask, scratch.template as<float>());
+            forward(t, a, mask, scratch.as<float>());
         }
     });
 }

@@ -1,16 +1,18 @@
 // Column sums: blocks of columns in parallel, each over all rows in order, in double.
 #include "kernels/cpu/column_sums.h"
 
-#include <algorithm>
-
-#include "base/checked.h"
-#include "base/parallel_for.h"
-#include "kernels/cpu/dispatch.h"
+#include "kernels/cpu/targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/column_sums.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
+
+#include <algorithm>
+
+#include "base/checked.h"
+#include "base/parallel_for.h"
+#include "kernels/cpu/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace longhaul::kernels::cpu::HWY_NAMESPACE {
