@@ -8,7 +8,7 @@ build=(
     g++ cmake ninja-build ccache pkg-config make
     libdnnl-dev libhwy-dev           # matrix products, vector kernels
     libtomlplusplus-dev libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libxxhash-dev
-    libpcre2-dev libsentencepiece-dev # tokenizers
+    libpcre2-dev libutf8proc-dev libsentencepiece-dev  # tokenizers
     zlib1g-dev libzstd-dev           # compressed text
     libgtest-dev libgmock-dev
     dict-gcide                       # 40 MB of English text for the demonstration

@@ -17,6 +17,8 @@ int run(int argc, char** argv) {
     add_train(app, status);
     add_generate(app, status);
     add_bench(app, status);
+    add_tokenizer(app, status);
+    add_data(app, status);
     add_import(app, status);
     add_export(app, status);
     add_checkpoint(app, status);

@@ -1,6 +1,5 @@
 // longhaul train: one configuration file to a trained model.
 #include <CLI/CLI.hpp>
-#include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -10,6 +9,7 @@
 #include "base/log.h"
 #include "base/parallel_for.h"
 #include "cli/app.h"
+#include "cli/signals.h"
 #include "spec/config.h"
 #include "spec/options.h"
 #include "train/report.h"
@@ -18,28 +18,6 @@
 namespace longhaul::cli {
 
 namespace {
-
-// Set by the handler, polled by the trainer between micro-batches. A signal handler can reach nothing but a
-// global.
-std::atomic<int> received_signal{0};
-static_assert(std::atomic<int>::is_always_lock_free);
-
-void on_signal(int number) {
-    // The second one ends the process at once: the user means it.
-    if (received_signal.exchange(number) != 0) {
-        std::signal(number, SIG_DFL);
-        std::raise(number);
-    }
-}
-
-void catch_signals() {
-    struct sigaction action {};
-    action.sa_handler = on_signal;
-    sigemptyset(&action.sa_mask);
-    action.sa_flags = SA_RESTART;
-    sigaction(SIGINT, &action, nullptr);
-    sigaction(SIGTERM, &action, nullptr);
-}
 
 struct TrainOptions {
     std::string config;
@@ -62,14 +40,13 @@ int run_train(const TrainOptions& o) {
             "{}: data.train is missing: name packed prefixes (made by `longhaul data pack`) or a .npy file",
             o.config);
     if (run.train.threads > 0) set_threads(static_cast<int>(run.train.threads));
-    catch_signals();
     train::TrainerOptions options;
     options.run_dir = o.run_dir.empty()
                           ? std::filesystem::path("runs") / std::filesystem::path(o.config).stem()
                           : std::filesystem::path(o.run_dir);
     options.resume = o.resume;
     options.terminal = ::isatty(STDERR_FILENO) == 1;
-    options.signal = &received_signal;
+    options.signal = &catch_signals();
     const train::Summary summary = train::train(run, options);
     if (o.json) {
         fmt::print("{}\n", train::summary_json(summary, options.run_dir));

@@ -35,6 +35,7 @@ struct Piece {
     bool json = false;      // `text` is a line that is yet to be parsed; always a whole document
     bool too_long = false;  // a JSONL line beyond the limit, whose text was dropped
     bool ends_document = true;
+    bool continues = false;  // goes on where the piece before it ended
 };
 
 // The pieces of one file in order.

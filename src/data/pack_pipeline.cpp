@@ -112,7 +112,10 @@ void PackPipeline::read_all_inputs(const std::shared_ptr<Shared>& shared) {
                                     : read_text(input, shared->separator, shared->piece_bytes);
             std::size_t bytes = 0;
             Piece piece;
+            bool continues = false;
             while (going && reader->next(piece)) {
+                piece.continues = continues;
+                continues = !piece.ends_document;
                 bytes += piece.text.size();
                 batch.pieces.push_back(std::move(piece));
                 if (bytes >= kBatchBytes || batch.pieces.size() >= kBatchPieces) {
@@ -167,7 +170,10 @@ void PackPipeline::work(const std::shared_ptr<Shared>& shared, const Tokenizer& 
                     }
                 }
                 encoded.text_bytes = static_cast<std::int64_t>(piece.text.size());
-                if (!piece.text.empty()) encoded.tokens = tokenizer.encode(piece.text);
+                if (!piece.text.empty()) {
+                    encoded.tokens =
+                        piece.continues ? tokenizer.encode_rest(piece.text) : tokenizer.encode(piece.text);
+                }
                 piece.text = std::string();
                 out.pieces.push_back(std::move(encoded));
             }

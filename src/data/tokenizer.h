@@ -25,6 +25,12 @@ public:
     // valid UTF-8.
     [[nodiscard]] virtual std::vector<TokenId> encode(std::string_view text) const = 0;
 
+    // As encode(), of text that goes on in the middle of a longer one: where a tokenizer begins text with a
+    // space of its own, none is put there.
+    [[nodiscard]] virtual std::vector<TokenId> encode_rest(std::string_view text) const {
+        return encode(text);
+    }
+
     // The text of the ids, special tokens written out as they are spelled. Error bad_data for an id without a
     // token.
     [[nodiscard]] virtual std::string decode(std::span<const TokenId> ids) const = 0;
@@ -64,9 +70,9 @@ public:
     [[nodiscard]] std::string finish();
 
 private:
+    static constexpr std::ptrdiff_t kContext = 4;
     const Tokenizer* tokenizer_;
-    std::vector<TokenId> ids_;  // the tokens whose text is not wholly given out, and the context before them
-    std::size_t context_ = 0;   // the first `context_` of ids_ are given out already
+    std::vector<TokenId> ids_;  // some tokens before, and those whose text is not wholly given out
     std::size_t given_ = 0;     // bytes of decode(ids_) that are given out
 };
 
