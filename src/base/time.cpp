@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace longhaul {
 
 double unix_time() {
@@ -10,7 +12,7 @@ double unix_time() {
 }
 
 std::string human_duration(double seconds) {
-    const auto total = static_cast<std::int64_t>(seconds + 0.5);
+    const auto total = static_cast<std::int64_t>(std::llround(seconds));
     if (total >= 3600) return fmt::format("{}h {:02}m", total / 3600, total / 60 % 60);
     if (total >= 60) return fmt::format("{}m {:02}s", total / 60, total % 60);
     return fmt::format("{}s", total);

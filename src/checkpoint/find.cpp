@@ -1,10 +1,10 @@
 // What a `checkpoints` folder holds: the newest complete checkpoint, and what may be removed.
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <map>
 
 #include "base/error.h"

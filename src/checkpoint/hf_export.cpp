@@ -60,9 +60,9 @@ void require_free(const fs::path& directory, bool replace) {
 
 class Exporter {
 public:
-    Exporter(const fs::path& directory, const spec::Model& model, const ReadTensor& read,
+    Exporter(fs::path directory, const spec::Model& model, const ReadTensor& read,
              const ExportOptions& options)
-        : directory_(directory), model_(model), read_(read), options_(options) {}
+        : directory_(std::move(directory)), model_(model), read_(read), options_(options) {}
 
     void write_weights(const model::Layout& layout) {
         const std::vector<std::vector<Item>> shards = cut(layout);
@@ -127,6 +127,7 @@ private:
 
     void write_shard(const std::string& name, const std::vector<Item>& items) {
         std::vector<TensorSpec> specs;
+        specs.reserve(items.size());
         for (const Item& item : items) specs.push_back(item.spec);
         SafetensorsWriter writer(directory_ / name, std::move(specs), {{"format", "pt"}});
         for (const Item& item : items) {
@@ -151,7 +152,7 @@ private:
             "tokenizer.json",          "tokenizer_config.json", "vocab.json",
             "special_tokens_map.json", "added_tokens.json",     "tokenizer.model",
             "generation_config.json"};
-        const std::string name = source.filename().string();
+        std::string name = source.filename().string();
         if (std::find(std::begin(kKnown), std::end(kKnown), name) != std::end(kKnown)) return name;
         if (options_.tokenizer_files.size() == 1 && source.extension() == ".json") return "tokenizer.json";
         if (options_.tokenizer_files.size() == 1 && source.extension() == ".model") return "tokenizer.model";

@@ -29,6 +29,6 @@ inline constexpr std::string_view kHfIndex = "model.safetensors.index.json";
 [[nodiscard]] SpecialTokens hf_special_tokens(const std::vector<std::filesystem::path>& tokenizer_files);
 // The text of a special token; empty where the files don't tell.
 [[nodiscard]] std::string hf_token_text(const std::vector<std::filesystem::path>& tokenizer_files,
-                                        std::int64_t id);
+                                        std::int64_t wanted);
 
 }  // namespace longhaul::checkpoint

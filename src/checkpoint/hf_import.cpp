@@ -135,6 +135,7 @@ private:
         Source& source = found->second;
         source.used = true;
         std::vector<std::int64_t> shape;
+        shape.reserve(static_cast<std::size_t>(tensor.shape.rank()));
         for (int axis = 0; axis < tensor.shape.rank(); ++axis) shape.push_back(tensor.shape[axis]);
         if (hf_transposed(model_, tensor.name)) std::reverse(shape.begin(), shape.end());
         if (source.entry->shape != shape) {
@@ -168,7 +169,7 @@ private:
             equal = std::memcmp(scratch_.data(), embedding.data(), embedding.size_bytes()) == 0;
         }
         if (!equal) {
-            faults_.push_back(
+            faults_.emplace_back(
                 "tensor lm_head.weight differs from the embedding, though config.json says that they are "
                 "tied; set tie_word_embeddings to false there if the head is its own");
         }

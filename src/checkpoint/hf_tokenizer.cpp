@@ -102,9 +102,9 @@ SpecialTokens hf_special_tokens(const std::vector<fs::path>& files) {
     return special;
 }
 
-std::string hf_token_text(const std::vector<fs::path>& files, std::int64_t wanted) {
+std::string hf_token_text(const std::vector<fs::path>& tokenizer_files, std::int64_t wanted) {
     std::string text;
-    for_added_tokens(read_json(files, "tokenizer.json"), [&](const std::string& content, std::int64_t id) {
+    for_added_tokens(read_json(tokenizer_files, "tokenizer.json"), [&](const std::string& content, std::int64_t id) {
         if (id == wanted) text = content;
     });
     return text;

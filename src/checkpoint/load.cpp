@@ -40,6 +40,7 @@ constexpr std::string_view kSafetensors = ".safetensors";
 
 std::vector<std::int64_t> extents(const Shape& shape) {
     std::vector<std::int64_t> list;
+    list.reserve(static_cast<std::size_t>(shape.rank()));
     for (int axis = 0; axis < shape.rank(); ++axis) list.push_back(shape[axis]);
     return list;
 }

@@ -84,7 +84,7 @@ struct Found {
 // The newest complete checkpoint of a `checkpoints` folder. nullopt where the folder does not exist, or holds
 // nothing but temporaries of saves that never finished. An empty folder, a foreign one, or one with damaged
 // checkpoints only is an Error bad_data: never a silent fresh start.
-[[nodiscard]] std::optional<Found> newest_complete(const std::filesystem::path& checkpoints);
+[[nodiscard]] std::optional<Found> newest_complete(const std::filesystem::path& folder);
 
 // A checkpoint directory from what a user gives: itself, a `checkpoints` folder or a run directory (the
 // newest complete one in it; what is passed over is logged). Error bad_data says what was looked for.

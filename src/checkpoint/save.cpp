@@ -19,6 +19,7 @@ namespace {
 
 std::vector<std::int64_t> extents(const Shape& shape) {
     std::vector<std::int64_t> list;
+    list.reserve(static_cast<std::size_t>(shape.rank()));
     for (int axis = 0; axis < shape.rank(); ++axis) list.push_back(shape[axis]);
     return list;
 }
@@ -56,8 +57,8 @@ void check_request(const SaveRequest& request) {
 
 class Writer {
 public:
-    Writer(const fs::path& directory, const SaveOptions& options)
-        : directory_(directory), options_(options) {}
+    Writer(fs::path directory, const SaveOptions& options)
+        : directory_(std::move(directory)), options_(options) {}
 
     // Cuts the list into files of about options.file_bytes.
     void write_tensors(const std::string& stem, const std::vector<Stored>& tensors) {

@@ -58,7 +58,7 @@ void save_as(const std::filesystem::path& directory, const SaveRequest& request,
 // ended processes of ours left. Damaged checkpoints count for nothing and are left for the user to judge.
 // Nothing is removed before the newest kept one has been verified by hash, unless it is `just_saved`, which
 // save() verified.
-void keep_newest(const std::filesystem::path& checkpoints, std::int64_t keep,
+void keep_newest(const std::filesystem::path& folder, std::int64_t keep,
                  const std::filesystem::path& just_saved = {});
 
 }  // namespace longhaul::checkpoint

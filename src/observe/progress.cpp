@@ -32,8 +32,8 @@ Progress::Progress(ProgressOptions options) : options_(std::move(options)) {
 }
 
 std::string Progress::figures(const StepMetrics& m) const {
-    const double done = static_cast<double>(m.step - options_.first);
-    const double left = static_cast<double>(options_.total - m.step);
+    const auto done = static_cast<double>(m.step - options_.first);
+    const auto left = static_cast<double>(options_.total - m.step);
     const double eta = done > 0 ? since_start_.seconds() / done * left : 0;
     return fmt::format("loss {:.4f}  {:.0f} tokens/s  MFU {:.1f}%  ETA {}", m.loss, m.tokens_per_s,
                        100 * m.mfu, human_duration(eta));

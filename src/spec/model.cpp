@@ -83,9 +83,9 @@ std::int64_t parameter_count(const Model& m) {
 }
 
 double mean_keys(const Model& m, std::int64_t seq) {
-    const double s = static_cast<double>(seq);
+    const auto s = static_cast<double>(seq);
     if (m.window == 0 || m.window >= seq) return (s + 1) / 2;
-    const double w = static_cast<double>(m.window);
+    const auto w = static_cast<double>(m.window);
     return (w * (w + 1) / 2 + (s - w) * w) / s;
 }
 

@@ -23,7 +23,8 @@ struct Parallel {
 struct Train {
     std::int64_t steps = 1000;
     std::int64_t global_batch = 32;  // sequences in a step
-    std::int64_t seq = 0;            // tokens of a training sequence; 0: model.seq, or what a .npy file of batches holds
+    std::int64_t seq =
+        0;  // tokens of a training sequence; 0: model.seq, or what a .npy file of batches holds
     std::int64_t seed = 1234;
     DType precision = DType::bf16;
     std::int64_t eval_every = 0;     // steps; 0: only at the end

@@ -9,7 +9,7 @@ Arena::Arena(std::string name, std::size_t capacity, MemoryLedger* ledger)
     : name_(std::move(name)), buffer_(capacity, name_, ledger), capacity_(capacity) {}
 
 TensorView Arena::take(const char* tensor, DType dtype, Shape shape) {
-    const std::size_t bytes =
+    const auto bytes =
         round_up<std::size_t>(static_cast<std::size_t>(shape.count()) * size_of(dtype), 64);
     const std::size_t start = used_;
     used_ += bytes;

@@ -79,7 +79,7 @@ void Executor::optimizer_step(std::int64_t step, std::int64_t update) {
 
 std::int64_t split_samples(std::span<const std::int32_t> samples, std::int64_t seq,
                            std::span<std::int32_t> inputs, std::span<std::int32_t> targets) {
-    const std::int64_t count = div_exact<std::int64_t>(std::ssize(samples), seq + 1);
+    const auto count = div_exact<std::int64_t>(std::ssize(samples), seq + 1);
     require(std::ssize(inputs) == count * seq && std::ssize(targets) == count * seq, ErrorCode::internal,
             "{} samples of {} tokens do not fill {} inputs", count, seq, inputs.size());
     std::int64_t counted = 0;

@@ -31,6 +31,7 @@ std::int32_t sample_token(std::span<const float> logits, const SamplingOptions& 
 
     const double top = logits[static_cast<std::size_t>(ids.front())];
     std::vector<double> weights;
+    weights.reserve(ids.size());
     for (const std::int32_t id : ids) {
         weights.push_back(std::exp((static_cast<double>(logits[static_cast<std::size_t>(id)]) - top) /
                                    options.temperature));

@@ -12,6 +12,7 @@ namespace {
 
 std::vector<data::BlendPart> blend(const std::vector<spec::WeightedPrefix>& parts) {
     std::vector<data::BlendPart> out;
+    out.reserve(parts.size());
     for (const spec::WeightedPrefix& part : parts) out.push_back({part.prefix, part.weight});
     return out;
 }

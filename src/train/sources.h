@@ -8,7 +8,8 @@
 
 namespace longhaul::train {
 
-// The run with train.seq set: what a .npy file of batches holds, else model.seq. Errors as open_training_data.
+// The run with train.seq set: what a .npy file of batches holds, else model.seq. Errors as
+// open_training_data.
 [[nodiscard]] spec::Run with_sequence(const spec::Run& run);
 
 [[nodiscard]] std::unique_ptr<data::SampleSource> open_training_data(const spec::Run& run);

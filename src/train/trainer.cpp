@@ -309,7 +309,8 @@ private:
     kernels::Device device_;
     std::unique_ptr<data::SampleSource> source_, validation_;
     std::unique_ptr<data::Tokenizer> tokenizer_;
-    observe::RunDirectory directory_;  // after what may be refused, so that a refused run leaves nothing behind
+    observe::RunDirectory
+        directory_;  // after what may be refused, so that a refused run leaves nothing behind
     model::Parameters parameters_;
     model::Stage stage_;
     optim::Optimizer optimizer_;
