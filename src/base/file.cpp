@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -107,7 +108,10 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 }
 
 AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
-    temporary_ = path_.parent_path() / fmt::format(".{}.tmp.{}", path_.filename().string(), ::getpid());
+    // Numbered, so that two writers of one path in this process don't share a file.
+    static std::atomic<std::uint64_t> number{0};
+    temporary_ =
+        path_.parent_path() / fmt::format(".{}.tmp.{}.{}", path_.filename().string(), ::getpid(), number++);
     file_ = open_or_fail(temporary_, O_RDWR | O_CREAT | O_TRUNC, "create");
     buffer_.reserve(kBufferBytes);
 }

@@ -4,7 +4,7 @@
 #include <utf8proc.h>
 
 #include "base/error.h"
-#include "data/utf8.h"
+#include "base/utf8.h"
 
 namespace longhaul::data {
 

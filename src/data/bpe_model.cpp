@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "data/bpe_merge.h"
 #include "data/byte_alphabet.h"
-#include "data/utf8.h"
+#include "base/utf8.h"
 
 namespace longhaul::data {
 

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "data/utf8.h"
+#include "base/utf8.h"
 
 namespace longhaul::data {
 

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "base/error.h"
-#include "data/utf8.h"
+#include "base/utf8.h"
 
 namespace longhaul::data {
 

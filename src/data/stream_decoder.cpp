@@ -1,7 +1,7 @@
 // Streamed decoding: the last token stays as context, as what a token decodes to may depend on the one
 // before.
 #include "data/tokenizer.h"
-#include "data/utf8.h"
+#include "base/utf8.h"
 
 namespace longhaul::data {
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "spec/validate.h"
+
 namespace longhaul::optim {
 
 namespace {
@@ -31,8 +33,7 @@ double learning_rate(const spec::Optimizer& o, std::int64_t steps, std::int64_t 
         case spec::Schedule::linear:
             return o.min_lr + range * (1.0 - progress(step, o.warmup, end));
         case spec::Schedule::wsd: {
-            const std::int64_t fall =
-                o.decay_steps == 0 ? std::max<std::int64_t>(1, steps / 10) : o.decay_steps;
+            const std::int64_t fall = spec::wsd_decay_steps(o, steps);
             return o.min_lr + range * (1.0 - progress(step, std::max(o.warmup, steps - fall), steps));
         }
     }

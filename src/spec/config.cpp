@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/utf8.h"
 #include "spec/options.h"
 #include "spec/validate.h"
 
@@ -63,6 +64,12 @@ public:
             }
             for (const auto& [key, value] : *table) read_option(section_name, std::string(key.str()), value);
         }
+    }
+
+    // A preset of --set, before everything else is read.
+    void read_preset(const toml::node& preset, const std::string& where_prefix) {
+        prefix_ = where_prefix;
+        read_preset(preset);
     }
 
     [[nodiscard]] bool family_given() const { return family_given_; }
@@ -220,6 +227,7 @@ toml::table parse_override(const std::string& text) {
     const std::string section = text.substr(0, point);
     const std::string key = text.substr(point + 1, equals - point - 1);
     const std::string value = text.substr(equals + 1);
+    require(is_utf8(text), ErrorCode::bad_config, "--set {}.{}: the value is not UTF-8", section, key);
     toml::table inner;
     try {
         const toml::table parsed = toml::parse("value = " + value);
@@ -253,18 +261,16 @@ Run parse_config(std::string_view text, const std::string& name, std::span<const
     } catch (const toml::parse_error& error) {
         fail(ErrorCode::bad_config, "{}:{}: {}", name, error.source().begin.line, error.description());
     }
-    // A preset given by --set replaces the file's model before the file's other options are read.
     std::vector<toml::table> sets;
     for (const std::string& set : overrides) sets.push_back(parse_override(set));
-    for (const toml::table& set : sets) {
-        if (const toml::node* preset = set.at_path("model.preset").node()) {
-            if (root.get("model") == nullptr) root.insert("model", toml::table{});
-            if (toml::table* model = root.get("model")->as_table()) {
-                preset->visit([&](const auto& node) { model->insert_or_assign("preset", node); });
-            }
-        }
-    }
     Reader reader(run, name);
+    // A preset given by --set replaces the file's, before the file's other options are read.
+    for (std::size_t i = 0; i < sets.size(); ++i) {
+        const toml::node* preset = sets[i].at_path("model.preset").node();
+        if (preset == nullptr) continue;
+        reader.read_preset(*preset, "--set " + overrides[i]);
+        if (toml::table* model = root["model"].as_table()) model->erase("preset");
+    }
     reader.read(root, "");
     for (std::size_t i = 0; i < sets.size(); ++i) {
         if (sets[i].at_path("model.preset").node() == nullptr) reader.read(sets[i], "--set " + overrides[i]);

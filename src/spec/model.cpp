@@ -21,6 +21,32 @@ std::int64_t Model::rotary_dim() const {
     return static_cast<std::int64_t>(rotary_fraction * static_cast<double>(dim()));
 }
 
+std::int64_t nearest_divisor(std::int64_t number, std::int64_t wish) {
+    wish = std::max<std::int64_t>(wish, 1);
+    for (std::int64_t distance = 0;; ++distance) {
+        if (wish > distance && number % (wish - distance) == 0 && wish - distance <= number) return wish - distance;
+        if (wish + distance <= number && number % (wish + distance) == 0) return wish + distance;
+    }
+}
+
+std::int64_t nearest_multiple(std::int64_t unit, std::int64_t wish) {
+    return std::max<std::int64_t>(1, (wish + unit / 2) / unit) * unit;
+}
+
+namespace {
+
+// The fraction that rotates an even number of columns, printed so that it does when it is read again.
+std::string nearest_rotary_fraction(const Model& m) {
+    if (m.dim() < 2) return "nearest: model.head_dim = 2";
+    const std::int64_t columns = std::max<std::int64_t>(2, m.rotary_dim() / 2 * 2);
+    const auto dim = static_cast<double>(m.dim());
+    double fraction = static_cast<double>(columns) / dim;
+    while (static_cast<std::int64_t>(fraction * dim) < columns) fraction = std::nextafter(fraction, 2.0);
+    return fmt::format("nearest: rotary_fraction = {}", fraction);
+}
+
+}  // namespace
+
 std::vector<std::string> faults(const Model& m) {
     std::vector<std::string> found;
     auto check = [&](bool fine, std::string sentence) {
@@ -31,14 +57,15 @@ std::vector<std::string> faults(const Model& m) {
     check(m.head_dim != 0 || m.hidden % m.heads == 0,
           fmt::format("model.hidden = {} is not a multiple of model.heads = {}; nearest: hidden = {}, or set "
                       "model.head_dim",
-                      m.hidden, m.heads, round_up(m.hidden, m.heads)));
+                      m.hidden, m.heads, nearest_multiple(m.heads, m.hidden)));
     check(m.kv() > 0 && m.heads % m.kv() == 0,
-          fmt::format("model.kv_heads = {} does not divide model.heads = {}", m.kv_heads, m.heads));
+          fmt::format("model.kv_heads = {} does not divide model.heads = {}; nearest that does: {}", m.kv_heads,
+                      m.heads, nearest_divisor(m.heads, std::min(m.kv_heads, m.heads))));
     if (m.positions == Positions::rope) {
         check(m.rotary_dim() > 0 && m.rotary_dim() % 2 == 0 && m.rotary_dim() <= m.dim(),
               fmt::format("model.rotary_fraction = {} of a head of {} rotates {} columns; it must be an even "
-                          "number of at least 2",
-                          m.rotary_fraction, m.dim(), m.rotary_dim()));
+                          "number of at least 2; {}",
+                          m.rotary_fraction, m.dim(), m.rotary_dim(), nearest_rotary_fraction(m)));
     }
     // Each family's Hugging Face form can say only so much; a model that it can't say could not be exported.
     auto family = [&](bool fine, const char* name, const char* needs) {

@@ -49,6 +49,7 @@ Model megascale(std::int64_t layers, std::int64_t hidden, std::int64_t heads) {
     m.vocab = 64000;
     m.seq = 2048;
     m.parallel_block = true;
+    m.tie_embeddings = false;
     return m;
 }
 

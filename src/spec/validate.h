@@ -14,6 +14,9 @@ namespace longhaul::spec {
 // Tokens of a training sequence.
 [[nodiscard]] std::int64_t sequence(const Run& run);
 
+// Steps of the final fall of a warm-up-stable-decay schedule.
+[[nodiscard]] std::int64_t wsd_decay_steps(const Optimizer& optimizer, std::int64_t steps);
+
 // Micro-batches of a step.
 [[nodiscard]] std::int64_t micro_batches(const Run& run);
 

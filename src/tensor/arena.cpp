@@ -12,11 +12,11 @@ TensorView Arena::take(const char* tensor, DType dtype, Shape shape) {
     const auto bytes =
         round_up<std::size_t>(static_cast<std::size_t>(shape.count()) * size_of(dtype), 64);
     const std::size_t start = used_;
+    require(planning() || bytes <= capacity_ - used_, ErrorCode::internal, "arena {}: {} {} {} needs {} bytes, {} of {} are taken",
+            name_, tensor, name_of(dtype), shape.text(), bytes, start, capacity_);
     used_ += bytes;
     peak_ = std::max(peak_, used_);
     if (planning()) return {nullptr, dtype, shape};
-    require(used_ <= capacity_, ErrorCode::internal, "arena {}: {} {} {} needs {} bytes, {} of {} are taken",
-            name_, tensor, name_of(dtype), shape.text(), bytes, start, capacity_);
     return {buffer_.data() + start, dtype, shape};
 }
 

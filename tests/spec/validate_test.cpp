@@ -46,7 +46,7 @@ TEST(Validate, MicroBatchDividesTheBatch) {
     EXPECT_THAT(batch(12, 5), ElementsAre(HasSubstr("parallel.micro_batch = 5 does not divide train.global_batch = "
                                                     "12; nearest that does: 4")));
     EXPECT_THAT(batch(12, 10), ElementsAre(HasSubstr("nearest that does: 12")));
-    EXPECT_THAT(batch(12, 9), ElementsAre(HasSubstr("nearest that does: 12")));
+    EXPECT_THAT(batch(12, 9), ElementsAre(HasSubstr("nearest that does: 6")));
     EXPECT_THAT(batch(12, 8), ElementsAre(HasSubstr("nearest that does: 6")));
     EXPECT_THAT(batch(7, 3), ElementsAre(HasSubstr("nearest that does: 1")));
     EXPECT_THAT(batch(7, 6), ElementsAre(HasSubstr("nearest that does: 7")));

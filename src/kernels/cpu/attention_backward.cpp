@@ -79,36 +79,40 @@ void probabilities(const AttentionTask& t, const AttentionBackward<T>& a, const 
     }
 }
 
-// delta[r] = sum over keys of p dp, which is what each row of score gradients must sum to zero with. In fp32
-// it is summed over the very numbers that are used, so that the gradient of a bias on keys, 0 in exact
-// arithmetic, stays near 0: AdamW would blow its rounding up. In bf16 the rounded output times its gradient
-// is good enough, and cheaper.
+// delta[r] = sum over keys of p dp = the output times its gradient (Dao 2023).
 template <typename T>
-void row_sums(const AttentionTask& t, const AttentionBackward<T>& a, const Dropout& mask,
-              const BackwardScratch& s, const QueryBlock& q, const KeyRange& range) {
+void row_sums(const AttentionTask& t, const AttentionBackward<T>& a, const BackwardScratch& s,
+              const QueryBlock& q) {
     const std::int64_t n = lanes();
-    if constexpr (std::is_same_v<T, float>) {
-        double sums[kQueryBlock] = {};
-        double totals[kQueryBlock] = {};
-        for (std::int64_t b = range.first_block; b < range.end_block; ++b) {
-            probabilities(t, a, mask, s, q, b);
-            for (std::int64_t r = 0; r < q.rows; ++r) {
-                for (std::int64_t j = 0; j < kKeyBlock; ++j) {
-                    const double p = s.p[r * kKeyBlock + j];
-                    sums[r] += p * static_cast<double>(s.dp[r * kKeyBlock + j]);
-                    totals[r] += p;
-                }
+    for (std::int64_t r = 0; r < q.rows; ++r) {
+        const T* out = a.o + (q.first + r) * t.o_stride + q.head * t.head_dim;
+        const T* d_out = a.d_o + (q.first + r) * a.d_o_stride + q.head * t.head_dim;
+        Vec dot = hn::Zero(Tag());
+        for (std::int64_t c = 0; c < t.head_dim; c += n)
+            dot = hn::MulAdd(load(out + c, t.head_dim - c), load(d_out + c, t.head_dim - c), dot);
+        s.delta[r] = sum_of(dot);
+    }
+}
+
+// The gradients of a query's scores sum to zero, as softmax doesn't see a shift; so do the keys' gradients of
+// a sequence, and the gradient of a bias on keys is zero. What rounding leaves of it, AdamW would blow up to
+// whole steps (the moments cancel in m / sqrt(v)). So the remainder of each column is taken out of its
+// smallest element, where it rounds least.
+void settle_keys(const AttentionTask& t, const BackwardScratch& s, std::int64_t dim) {
+    constexpr std::int64_t kColumns = 16;
+    for (std::int64_t first = 0; first < dim; first += kColumns) {
+        double sums[kColumns] = {};
+        std::int64_t smallest[kColumns] = {};
+        for (std::int64_t r = 0; r < t.keys; ++r) {
+            const float* row = s.dk + r * dim + first;
+            for (std::int64_t c = 0; c < kColumns; ++c) {
+                sums[c] += static_cast<double>(row[c]);
+                if (std::abs(row[c]) < std::abs(s.dk[smallest[c] * dim + first + c])) smallest[c] = r;
             }
         }
-        for (std::int64_t r = 0; r < q.rows; ++r) s.delta[r] = static_cast<float>(sums[r] / totals[r]);
-    } else {
-        for (std::int64_t r = 0; r < q.rows; ++r) {
-            const T* out = a.o + (q.first + r) * t.o_stride + q.head * t.head_dim;
-            const T* d_out = a.d_o + (q.first + r) * a.d_o_stride + q.head * t.head_dim;
-            Vec dot = hn::Zero(Tag());
-            for (std::int64_t c = 0; c < t.head_dim; c += n)
-                dot = hn::MulAdd(load(out + c, t.head_dim - c), load(d_out + c, t.head_dim - c), dot);
-            s.delta[r] = sum_of(dot);
+        for (std::int64_t c = 0; c < kColumns; ++c) {
+            float& value = s.dk[smallest[c] * dim + first + c];
+            value = static_cast<float>(static_cast<double>(value) - sums[c]);
         }
     }
 }
@@ -125,7 +129,7 @@ void query_block(const AttentionTask& t, const AttentionBackward<T>& a, const Dr
               q.rows);
     std::fill_n(s.dq, q.rows * dim, 0.0F);
     const KeyRange range = visible_blocks(t, q.first, q.rows);
-    row_sums(t, a, mask, s, q, range);
+    row_sums(t, a, s, q);
     for (std::int64_t b = range.first_block; b < range.end_block; ++b) {
         probabilities(t, a, mask, s, q, b);
         // dp becomes the gradient of the scores, p the probabilities behind dropout.
@@ -172,6 +176,7 @@ void backward_task(const AttentionTask& t, const AttentionBackward<T>& a, const 
             query_block(t, a, mask, s, {h, first, std::min(kQueryBlock, t.queries - first)});
         }
     }
+    if constexpr (std::is_same_v<T, float>) settle_keys(t, s, dim);
     for (std::int64_t r = 0; r < t.keys; ++r) {
         for (std::int64_t c = 0; c < t.head_dim; c += n) {
             store(load(s.dk + r * dim + c), a.dk + r * a.dk_stride + c, t.head_dim - c);

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace longhaul::data {
+namespace longhaul {
 
 // Bytes of the character that begins at text[at] (1 to 4); 0 where no valid character begins (stray bytes,
 // overlong forms, surrogates, beyond U+10FFFF, cut off).
@@ -18,7 +18,9 @@ namespace longhaul::data {
 // Appends the character's bytes.
 void append_utf8(std::string& out, char32_t code_point);
 
+[[nodiscard]] bool is_utf8(std::string_view text);
+
 // Bytes at the end of the text that begin a character but don't finish it: 0 to 3.
 [[nodiscard]] std::size_t unfinished_utf8(std::string_view text);
 
-}  // namespace longhaul::data
+}  // namespace longhaul

@@ -1,7 +1,7 @@
 // Lengths after table 3-7 of the Unicode standard (well-formed UTF-8 byte sequences).
-#include "data/utf8.h"
+#include "base/utf8.h"
 
-namespace longhaul::data {
+namespace longhaul {
 
 namespace {
 
@@ -72,6 +72,15 @@ void append_utf8(std::string& out, char32_t code_point) {
     put(0x80 | (code_point & 0x3FU));
 }
 
+bool is_utf8(std::string_view text) {
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t length = utf8_length(text, at);
+        if (length == 0) return false;
+        at += length;
+    }
+    return true;
+}
+
 std::size_t unfinished_utf8(std::string_view text) {
     for (std::size_t back = 1; back <= 3 && back <= text.size(); ++back) {
         const std::size_t at = text.size() - back;
@@ -82,4 +91,4 @@ std::size_t unfinished_utf8(std::string_view text) {
     return 0;
 }
 
-}  // namespace longhaul::data
+}  // namespace longhaul
