@@ -102,6 +102,9 @@ void attention_backward(const Device& device, const AttentionShape& shape, Const
                         ConstTensorView v, ConstTensorView o, ConstTensorView lse, ConstTensorView d_o, const Dropout& mask,
                         TensorView dq, TensorView dk, TensorView dv);
 
+// Bytes of scratch that a device keeps between steps of training with such an attention, the other ops' share included.
+[[nodiscard]] std::size_t planned_scratch(const AttentionShape& shape);
+
 // --- Ends of the model ---------------------------------------------------------------------------------------------------
 
 // y[T, H] = table[ids[t]] (+ positions[first_position + t % sequence]); ids int32 [T]; a negative id (padding) reads row 0.

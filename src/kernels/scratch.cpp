@@ -22,7 +22,7 @@ Buffer ScratchPool::take(std::size_t bytes) {
     if (chosen.data() == nullptr || chosen.bytes() < bytes) {
         chosen = Buffer();
         chosen =
-            Buffer(round_up<std::size_t>(std::max<std::size_t>(bytes, 1), 4096), "kernel scratch", ledger_);
+            Buffer(round_up<std::size_t>(std::max(bytes, kLeastScratch), 4096), "kernel scratch", ledger_);
     }
     return chosen;
 }

@@ -10,6 +10,9 @@
 
 namespace longhaul::kernels {
 
+// A block has room for the matrix library's needs, so that blocks are shared and their sum can be planned.
+inline constexpr std::size_t kLeastScratch = std::size_t{1} << 20U;
+
 // Scratch memory that is kept between calls: after the first steps nothing is allocated any more.
 class ScratchPool {
 public:

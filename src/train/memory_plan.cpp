@@ -1,6 +1,7 @@
 // The sum of what training holds.
 #include "train/memory_plan.h"
 
+#include "kernels/kernels.h"
 #include "spec/validate.h"
 
 namespace longhaul::train {
@@ -24,6 +25,10 @@ MemoryPlan plan_memory(const spec::Run& run) {
     plan.items.push_back({"optimizer moments, fp32", 8 * values});
     plan.items.push_back(
         {"activations", model::Stage::planned_bytes(run.model, run.train.precision, stage_options(run))});
+    const spec::Model& m = run.model;
+    plan.items.push_back({"kernel scratch", kernels::planned_scratch(
+                                                {run.parallel.micro_batch, spec::sequence(run),
+                                                 spec::sequence(run), m.heads, m.kv(), m.dim(), m.window})});
     const std::int64_t rotary =
         run.model.positions == spec::Positions::rope ? run.model.rotary_dim() * spec::sequence(run) : 0;
     // Token ids of a step: the samples, split into inputs and targets, and what the loader holds ahead.

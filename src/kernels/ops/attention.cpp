@@ -1,8 +1,12 @@
 // Attention: checks and choice of the implementation.
+#include "base/checked.h"
+#include "base/parallel_for.h"
+#include "kernels/cpu/attention_task.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/ops/checks.h"
 #include "kernels/ops/dispatch.h"
 #include "kernels/reference/reference.h"
+#include "kernels/state.h"
 
 namespace longhaul::kernels {
 
@@ -45,6 +49,15 @@ void attention_forward(const Device& device, const AttentionShape& shape, ConstT
     require(!mask.on() || shape.queries == shape.keys, ErrorCode::internal,
             "{}: dropout with {} queries and {} keys", op, shape.queries, shape.keys);
     dispatch<cpu::attention_forward, reference::attention_forward>(device, shape, q, k, v, mask, o, lse);
+}
+
+std::size_t planned_scratch(const AttentionShape& shape) {
+    cpu::AttentionTask task{};
+    task.keys = shape.keys;
+    task.head_dim = shape.head_dim;
+    const std::size_t block =
+        std::max(static_cast<std::size_t>(cpu::backward_scratch(task)) * sizeof(float), kLeastScratch);
+    return static_cast<std::size_t>(threads()) * round_up<std::size_t>(block, 4096);
 }
 
 void attention_backward(const Device& device, const AttentionShape& shape, ConstTensorView q,
