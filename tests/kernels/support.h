@@ -39,7 +39,7 @@ public:
           bytes_(static_cast<std::size_t>(rows * stride_) * size_of(dtype) + 64) {
         std::fill(bytes_.begin(), bytes_.end(), std::byte{0x5A});
         for (std::int64_t r = 0; r < rows; ++r)
-            std::memset(row(r), 0, static_cast<std::size_t>(columns) * size_of(dtype));
+            std::fill_n(row(r), static_cast<std::size_t>(columns) * size_of(dtype), std::byte{0});
     }
 
     // Normal numbers times `scale`, the same for the same seed.
@@ -129,14 +129,15 @@ private:
 // An op as a function of the device: fresh outputs (or copies of what is changed in place) at each call.
 using Op = std::function<std::vector<Matrix>(const Device&)>;
 
-// fp32: `tolerance` of the largest element of the output, which bounds the rounding of sums whose terms
-// cancel. bf16: the exact result and one that is off by that much may round to neighbouring numbers, 2^-7 of
-// themselves apart at most (8 bits of significand), so that much is added.
+// fp32: `tolerance` of the largest element of the output (or of `terms`, the size of terms that may all
+// cancel), which bounds the rounding of sums whose terms cancel. bf16: the exact result and one that is off
+// by that much may round to neighbouring numbers, 2^-7 of themselves apart at most (8 bits of significand),
+// so that much is added.
 inline void expect_close(const Matrix& actual, const Matrix& expected, double tolerance,
-                         const std::string& what) {
+                         const std::string& what, double terms = 0) {
     ASSERT_EQ(actual.rows(), expected.rows());
     ASSERT_EQ(actual.columns(), expected.columns());
-    const double allowed = tolerance * expected.largest() + 1e-30;
+    const double allowed = tolerance * std::max(expected.largest(), terms) + 1e-30;
     for (std::int64_t r = 0; r < actual.rows(); ++r) {
         for (std::int64_t c = 0; c < actual.columns(); ++c) {
             const double b = expected.get(r, c);
@@ -152,7 +153,7 @@ inline void expect_close(const Matrix& actual, const Matrix& expected, double to
 
 // Runs the op with plain loops and on the device with one, two and three threads, and twice with three: the
 // same bytes each time, and close to the plain loops.
-inline void check(const Op& op, double tolerance = 1e-6) {
+inline void check(const Op& op, double tolerance = 1e-6, double terms = 0) {
     const std::vector<Matrix> expected = op(plain());
     const int before = threads();
     std::vector<std::vector<Matrix>> runs;
@@ -163,7 +164,7 @@ inline void check(const Op& op, double tolerance = 1e-6) {
     set_threads(before);
     for (std::size_t i = 0; i < expected.size(); ++i) {
         const std::string what = "output " + std::to_string(i);
-        expect_close(runs[0][i], expected[i], tolerance, what);
+        expect_close(runs[0][i], expected[i], tolerance, what, terms);
         for (std::size_t run = 1; run < runs.size(); ++run) {
             ASSERT_TRUE(runs[run][i] == runs[0][i]) << what << " depends on the threads or on the call";
         }

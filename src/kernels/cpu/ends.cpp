@@ -143,7 +143,8 @@ void embed_backward(const Accumulate& accumulate, ConstTensorView ids, ConstTens
         for (std::int64_t t = 0; t < dy.rows(); ++t) {
             const T* from = dy.as<T>() + t * dy.row_stride + first;
             const std::int64_t id = ids.as<std::int32_t>()[t];
-            if (id >= 0) accumulate(from, dtable.as<float>() + id * dtable.row_stride + first, count);
+            if (id < 0) continue;
+            accumulate(from, dtable.as<float>() + id * dtable.row_stride + first, count);
             if (dpositions)
                 accumulate(from, dpositions.as<float>() + t % sequence * dpositions.row_stride + first,
                            count);
