@@ -51,5 +51,8 @@ fuzz: ##             each libFuzzer target for FUZZ_SECONDS
 	cmake --build --preset fuzz -j $(JOBS)
 	scripts/fuzz.sh build/fuzz $(FUZZ_SECONDS)
 
+golden-docs: build ## docs/configuration.md from the list of options
+	build/release/longhaul train --help-config > docs/configuration.md
+
 clean: ##            remove build folders
 	rm -rf build

@@ -18,7 +18,7 @@ say "2/5 The text as token ids, 2% of its documents held out"
 $longhaul data pack --tokenizer demo/tokenizer.json --out demo/gcide --document-separator blank-lines --validation-fraction 0.02 "$text"
 
 say "3/5 Training, first half: watch the loss fall"
-$longhaul train configs/demo.toml --run-dir demo/run --set train.steps=150
+$longhaul train configs/demo.toml --run-dir demo/run --set train.steps=240
 
 say "4/5 Second half: the same command with more steps goes on from the checkpoint"
 $longhaul train configs/demo.toml --run-dir demo/run

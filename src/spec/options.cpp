@@ -222,7 +222,10 @@ std::string value_text(const Option& option) {
 
 std::string options_markdown() {
     Run defaults;
-    std::string text;
+    std::string text =
+        "# Configuration\n\nA TOML file for `longhaul train`; `--set section.key=value` changes one option. "
+        "Everything has a default "
+        "but `data.train`.\nThe resolved file, every default spelled out, is `RUN/config.toml`.\n";
     std::string_view section;
     for (const Option& option : options(defaults)) {
         if (option.section != section) {
