@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/utf8.h"
 #include "spec/options.h"
 #include "spec/validate.h"
 
@@ -48,7 +49,7 @@ public:
     void read(const toml::table& root, const std::string& where_prefix) {
         prefix_ = where_prefix;
         // The preset first, whatever its place: the other options of the section change it.
-        if (const toml::node* preset = root.at_path("model.preset").node()) read_preset(*preset);
+        if (!preset_given_) read_preset(root, where_prefix);
         for (const auto& [section, node] : root) {
             const toml::table* table = node.as_table();
             const std::string section_name(section.str());
@@ -62,6 +63,15 @@ public:
                 continue;
             }
             for (const auto& [key, value] : *table) read_option(section_name, std::string(key.str()), value);
+        }
+    }
+
+    // The model of model.preset, if it stands in `root`.
+    void read_preset(const toml::table& root, const std::string& where_prefix) {
+        prefix_ = where_prefix;
+        if (const toml::node* preset = root.at_path("model.preset").node()) {
+            preset_given_ = true;
+            take_preset(*preset);
         }
     }
 
@@ -92,7 +102,7 @@ private:
         return names;
     }
 
-    void read_preset(const toml::node& node) {
+    void take_preset(const toml::node& node) {
         std::vector<std::string> names;
         for (const Preset& preset : presets()) names.emplace_back(preset.name);
         const auto name = node.value<std::string>();
@@ -206,6 +216,7 @@ private:
     std::string prefix_;
     std::vector<Option> options_;
     std::vector<std::string> faults_;
+    bool preset_given_ = false;
     bool family_given_ = false;
 };
 
@@ -214,6 +225,8 @@ private:
 toml::table parse_override(const std::string& text) {
     const auto equals = text.find('=');
     const auto point = text.find('.');
+    // What is not UTF-8 could not be read back from a resolved configuration.
+    require(is_utf8(text), ErrorCode::bad_config, "--set {} is not UTF-8", text);
     require(equals != std::string::npos && point != std::string::npos && point < equals && point > 0 &&
                 point + 1 < equals,
             ErrorCode::bad_config, "--set {} is not of the form section.key=value", text);
@@ -253,22 +266,14 @@ Run parse_config(std::string_view text, const std::string& name, std::span<const
     } catch (const toml::parse_error& error) {
         fail(ErrorCode::bad_config, "{}:{}: {}", name, error.source().begin.line, error.description());
     }
-    // A preset given by --set replaces the file's model before the file's other options are read.
     std::vector<toml::table> sets;
+    sets.reserve(overrides.size());
     for (const std::string& set : overrides) sets.push_back(parse_override(set));
-    for (const toml::table& set : sets) {
-        if (const toml::node* preset = set.at_path("model.preset").node()) {
-            if (root.get("model") == nullptr) root.insert("model", toml::table{});
-            if (toml::table* model = root.get("model")->as_table()) {
-                preset->visit([&](const auto& node) { model->insert_or_assign("preset", node); });
-            }
-        }
-    }
     Reader reader(run, name);
+    // A preset given by --set replaces the file's before the file's other options are read.
+    for (std::size_t i = 0; i < sets.size(); ++i) reader.read_preset(sets[i], "--set " + overrides[i]);
     reader.read(root, "");
-    for (std::size_t i = 0; i < sets.size(); ++i) {
-        if (sets[i].at_path("model.preset").node() == nullptr) reader.read(sets[i], "--set " + overrides[i]);
-    }
+    for (std::size_t i = 0; i < sets.size(); ++i) reader.read(sets[i], "--set " + overrides[i]);
     if (!reader.family_given()) run.model.family = infer_family(run.model);
 
     std::vector<std::string> all = std::move(reader.faults());

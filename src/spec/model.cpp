@@ -21,6 +21,27 @@ std::int64_t Model::rotary_dim() const {
     return static_cast<std::int64_t>(rotary_fraction * static_cast<double>(dim()));
 }
 
+namespace {
+
+std::int64_t nearest_multiple(std::int64_t value, std::int64_t of) {
+    return std::max<std::int64_t>(1, (value + of / 2) / of) * of;
+}
+
+// The share nearest to the model's that rotates an even number of columns.
+double nearest_rotary_fraction(const Model& m) {
+    const auto dim = static_cast<double>(m.dim());
+    const double most = std::floor(dim / 2);
+    const double columns = 2 * std::clamp(std::round(m.rotary_fraction * dim / 2), 1.0, most);
+    Model probe = m;
+    probe.rotary_fraction = columns / dim;
+    // The division may have rounded down, to what truncates to one column less.
+    while (static_cast<double>(probe.rotary_dim()) < columns)
+        probe.rotary_fraction = std::nextafter(probe.rotary_fraction, 1.0);
+    return probe.rotary_fraction;
+}
+
+}  // namespace
+
 std::vector<std::string> faults(const Model& m) {
     std::vector<std::string> found;
     auto check = [&](bool fine, std::string sentence) {
@@ -31,14 +52,20 @@ std::vector<std::string> faults(const Model& m) {
     check(m.head_dim != 0 || m.hidden % m.heads == 0,
           fmt::format("model.hidden = {} is not a multiple of model.heads = {}; nearest: hidden = {}, or set "
                       "model.head_dim",
-                      m.hidden, m.heads, round_up(m.hidden, m.heads)));
-    check(m.kv() > 0 && m.heads % m.kv() == 0,
-          fmt::format("model.kv_heads = {} does not divide model.heads = {}", m.kv_heads, m.heads));
-    if (m.positions == Positions::rope) {
-        check(m.rotary_dim() > 0 && m.rotary_dim() % 2 == 0 && m.rotary_dim() <= m.dim(),
+                      m.hidden, m.heads, nearest_multiple(m.hidden, m.heads)));
+    check(m.heads % m.kv() == 0,
+          fmt::format("model.kv_heads = {} does not divide model.heads = {}; nearest that does: {}",
+                      m.kv_heads, m.heads, nearest_divisor(m.heads, m.kv())));
+    if (m.positions == Positions::rope && m.dim() < 2) {
+        check(false,
+              fmt::format("model.positions = rope rotates pairs of columns, but a head has {}; give it at "
+                          "least 2 by model.head_dim, or set positions = learned",
+                          m.dim()));
+    } else if (m.positions == Positions::rope) {
+        check(m.rotary_dim() >= 2 && m.rotary_dim() % 2 == 0,
               fmt::format("model.rotary_fraction = {} of a head of {} rotates {} columns; it must be an even "
-                          "number of at least 2",
-                          m.rotary_fraction, m.dim(), m.rotary_dim()));
+                          "number of at least 2; nearest: rotary_fraction = {}",
+                          m.rotary_fraction, m.dim(), m.rotary_dim(), nearest_rotary_fraction(m)));
     }
     // Each family's Hugging Face form can say only so much; a model that it can't say could not be exported.
     auto family = [&](bool fine, const char* name, const char* needs) {

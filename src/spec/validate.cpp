@@ -17,12 +17,10 @@ std::vector<std::string> faults(const Run& run) {
     const std::int64_t global = run.train.global_batch;
     const std::int64_t micro = run.parallel.micro_batch;
     if (global > 0 && micro > 0 && global % micro != 0) {
-        std::int64_t nearest = std::min(micro, global);
-        while (global % nearest != 0) --nearest;
         check(false,
               fmt::format(
                   "parallel.micro_batch = {} does not divide train.global_batch = {}; nearest that does: {}",
-                  micro, global, nearest));
+                  micro, global, nearest_divisor(global, micro)));
     }
     check(sequence(run) <= run.model.seq,
           fmt::format("train.seq = {} is longer than model.seq = {}", run.train.seq, run.model.seq));
@@ -36,9 +34,11 @@ std::vector<std::string> faults(const Run& run) {
                           run.optimizer.warmup, end));
     }
     if (run.optimizer.schedule == Schedule::wsd) {
-        check(run.optimizer.warmup + run.optimizer.decay_steps <= run.train.steps,
+        const std::int64_t tenth = std::max<std::int64_t>(1, run.train.steps / 10);
+        const std::int64_t fall = run.optimizer.decay_steps == 0 ? tenth : run.optimizer.decay_steps;
+        check(run.optimizer.warmup + fall <= run.train.steps,
               fmt::format("optimizer.warmup = {} and decay_steps = {} do not fit into train.steps = {}",
-                          run.optimizer.warmup, run.optimizer.decay_steps, run.train.steps));
+                          run.optimizer.warmup, fall, run.train.steps));
     }
     const auto npy = [](const WeightedPrefix& part) { return part.prefix.ends_with(".npy"); };
     check(run.data.train.size() <= 1 || std::none_of(run.data.train.begin(), run.data.train.end(), npy),

@@ -86,7 +86,7 @@ tensor_norms = true
 check_invariants = true
 )";
 
-Run parse(std::string_view text) {
+spec::Run parse(std::string_view text) {
     return parse_config(text, "c.toml", {});
 }
 
@@ -194,8 +194,8 @@ TEST(Config, ResolvedConfigurationReadsBackTheSame) {
 
 // Text of all kinds that UTF-8 allows.
 std::string random_text(std::mt19937_64& random) {
-    static const std::vector<std::string> pieces = {"a",  " ",  "\"", "\\", "'",    "#",      "\n",
-                                                    "\t", "\r", "\b", "{",  "\x1b", "\x7f",   "=",
+    static const std::vector<std::string> pieces = {"a",  " ",  "\"", "\\",   "'",    "#",      "\n",
+                                                    "\t", "\r", "\b", "{",    "\x1b", "\x7f",   "=",
                                                     "]",  "é",  "漢", "🙂", "\\u",  "\"\"\"", "\u2028"};
     std::string text;
     for (std::uint64_t i = random() % 12; i > 0; --i) text += pieces[random() % pieces.size()];
@@ -269,7 +269,8 @@ TEST(Config, FamilyIsFoundFromTheOtherOptions) {
     EXPECT_EQ(parse(modern).model.family, Family::qwen2);
     EXPECT_EQ(parse(modern + "qkv_bias = false\nwindow = 16").model.family, Family::mistral);
     // One that is named stays, where another would have been found.
-    EXPECT_EQ(parse(modern + "qkv_bias = false\nwindow = 16\nfamily = \"llama\"").model.family, Family::llama);
+    EXPECT_EQ(parse(modern + "qkv_bias = false\nwindow = 16\nfamily = \"llama\"").model.family,
+              Family::llama);
 }
 
 TEST(Config, FilesAreNamedAsTheyWereGiven) {

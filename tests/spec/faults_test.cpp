@@ -1,4 +1,5 @@
-// What the reader of configurations refuses: each fault with its line, all of them at once, with what was meant.
+// What the reader of configurations refuses: each fault with its line, all of them at once, with what was
+// meant.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -45,7 +46,8 @@ layers = 1
     EXPECT_THAT(said, HasSubstr("\n  c.toml:5: train.steps must be integer, at least 1"));
     EXPECT_THAT(said, HasSubstr("\n  c.toml:6: train.precision must be one of bf16, fp32"));
     EXPECT_THAT(said, HasSubstr("\n  c.toml:10: there is no section [modle]; did you mean model?"));
-    EXPECT_THAT(said, HasSubstr("\n  c.toml: parallel.micro_batch = 4 does not divide train.global_batch = 6"));
+    EXPECT_THAT(said,
+                HasSubstr("\n  c.toml: parallel.micro_batch = 4 does not divide train.global_batch = 6"));
 }
 
 TEST(ConfigFaults, OneFaultIsNoFaults) {
@@ -60,10 +62,12 @@ TEST(ConfigFaults, BrokenTomlIsNamedWithItsLine) {
 }
 
 TEST(ConfigFaults, SuggestionsOnlyWhereOneIsNear) {
-    EXPECT_THAT(complaint("[optimizer]\nweigth_decay = 0.1"), HasSubstr("did you mean optimizer.weight_decay?"));
+    EXPECT_THAT(complaint("[optimizer]\nweigth_decay = 0.1"),
+                HasSubstr("did you mean optimizer.weight_decay?"));
     EXPECT_THAT(complaint("[train]\nprecison = \"bf16\""), HasSubstr("did you mean train.precision?"));
-    EXPECT_THAT(complaint("[train]\nxylophone = 1"), AllOf(HasSubstr("c.toml:2: there is no option train.xylophone"),
-                                                           Not(HasSubstr("did you mean"))));
+    EXPECT_THAT(
+        complaint("[train]\nxylophone = 1"),
+        AllOf(HasSubstr("c.toml:2: there is no option train.xylophone"), Not(HasSubstr("did you mean"))));
     EXPECT_THAT(complaint("[zzzzzzzz]\na = 1"),
                 AllOf(HasSubstr("there is no section [zzzzzzzz]"), Not(HasSubstr("did you mean"))));
 }
@@ -107,9 +111,10 @@ TEST(ConfigFaults, WrongTypesOfEveryOption) {
                     add({"1", "true", "\"\"", "\"BF16\"", "[\"bf16\"]"});
                 } else if constexpr (std::is_same_v<Target, BlendOption>) {
                     add({"1", "true", "\"\"", "[1]", "[[\"a\"]]", "{ weight = 1.0 }", "{ prefix = 1 }",
-                         "{ prefix = \"\" }", "{ prefix = \"a\", weight = 0 }", "{ prefix = \"a\", weight = -1 }",
-                         "{ prefix = \"a\", weight = inf }", "{ prefix = \"a\", weight = \"1\" }",
-                         "{ prefix = \"a\", wieght = 2 }", "[\"a\", \"\"]"});
+                         "{ prefix = \"\" }", "{ prefix = \"a\", weight = 0 }",
+                         "{ prefix = \"a\", weight = -1 }", "{ prefix = \"a\", weight = inf }",
+                         "{ prefix = \"a\", weight = \"1\" }", "{ prefix = \"a\", wieght = 2 }",
+                         "[\"a\", \"\"]"});
                 } else {
                     add({"0.5", "[0.5]", "[0.5, 0.5, 0.5]", "[0.5, true]", "[\"0.5\", 0.5]", "[nan, 0.5]",
                          "[0.5, 1.0]", "[-0.1, 0.5]"});
@@ -125,7 +130,8 @@ TEST(ConfigFaults, WrongTypesOfEveryOption) {
     }
 }
 
-// Ends of every range are taken by the reader, what lies beyond is not. (Relations may still refuse the ends.)
+// Ends of every range are taken by the reader, what lies beyond is not. (Relations may still refuse the
+// ends.)
 TEST(ConfigFaults, RangesOfEveryOption) {
     spec::Run scratch;
     for (const Option& option : options(scratch)) {
@@ -158,7 +164,8 @@ TEST(ConfigFaults, IntegersAreTakenAsReals) {
 // What came before a fault still counts: relations are checked with the values that could be read.
 TEST(ConfigFaults, RelationsAreCheckedBesideOtherFaults) {
     EXPECT_THAT(complaint("[train]\nseq = 2000\nsteps = -1"),
-                AllOf(HasSubstr("train.steps must be"), HasSubstr("train.seq = 2000 is longer than model.seq = 1024")));
+                AllOf(HasSubstr("train.steps must be"),
+                      HasSubstr("train.seq = 2000 is longer than model.seq = 1024")));
 }
 
 }  // namespace

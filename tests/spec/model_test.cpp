@@ -14,12 +14,12 @@ namespace {
 std::int64_t gpt2_tensors(std::int64_t layers, std::int64_t h, std::int64_t vocab, std::int64_t positions) {
     std::int64_t total = vocab * h + positions * h;  // wte (the head is the same one), wpe
     for (std::int64_t layer = 0; layer < layers; ++layer) {
-        total += h + h;                  // ln_1
-        total += h * 3 * h + 3 * h;      // attn.c_attn
-        total += h * h + h;              // attn.c_proj
-        total += h + h;                  // ln_2
-        total += h * 4 * h + 4 * h;      // mlp.c_fc
-        total += 4 * h * h + h;          // mlp.c_proj
+        total += h + h;              // ln_1
+        total += h * 3 * h + 3 * h;  // attn.c_attn
+        total += h * h + h;          // attn.c_proj
+        total += h + h;              // ln_2
+        total += h * 4 * h + 4 * h;  // mlp.c_fc
+        total += 4 * h * h + h;      // mlp.c_proj
     }
     return total + h + h;  // ln_f
 }
@@ -133,7 +133,8 @@ TEST(Model, FlopsCountTheHeadOnceTiedOrNot) {
     EXPECT_EQ(train_flops_per_token(m, 64), tied);
 }
 
-// Where head_dim is set, attention is heads x head_dim wide, not hidden; grouped key heads cost the scores nothing.
+// Where head_dim is set, attention is heads x head_dim wide, not hidden; grouped key heads cost the scores
+// nothing.
 TEST(Model, FlopsOfAttentionFollowTheHeads) {
     Model m = find_preset("llama-tiny")->model;
     m.head_dim = 32;

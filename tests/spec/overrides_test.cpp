@@ -14,7 +14,7 @@ using testing::HasSubstr;
 using testing::Not;
 using Sets = std::vector<std::string>;
 
-Run with(const Sets& sets, std::string_view text = "") {
+spec::Run with(const Sets& sets, std::string_view text = "") {
     return parse_config(text, "c.toml", sets);
 }
 
@@ -29,17 +29,19 @@ std::string complaint(const Sets& sets, std::string_view text = "") {
 }
 
 TEST(Overrides, ReplaceTheFileAndTheLastOneWins) {
-    const spec::Run run = with({"train.steps=5", "train.steps=6", "model.layers=2"}, "[train]\nsteps = 3\nseed = 4");
+    const spec::Run run =
+        with({"train.steps=5", "train.steps=6", "model.layers=2"}, "[train]\nsteps = 3\nseed = 4");
     EXPECT_EQ(run.train.steps, 6);
     EXPECT_EQ(run.train.seed, 4);
     EXPECT_EQ(run.model.layers, 2);
 }
 
 TEST(Overrides, ValuesOfEveryType) {
-    const spec::Run run = with({"optimizer.lr=2e-3", "optimizer.betas=[0.8, 0.9]", "observe.tensorboard=false",
-                          "train.precision=fp32", "train.precision=\"bf16\"", "train.sample_prompt=Once upon a time",
-                          "train.init_from=runs/a=b", "data.train=[{prefix=\"x\", weight=2}, \"y\"]",
-                          "data.validation=some/prefix", "data.tokenizer="});
+    const spec::Run run =
+        with({"optimizer.lr=2e-3", "optimizer.betas=[0.8, 0.9]", "observe.tensorboard=false",
+              "train.precision=fp32", "train.precision=\"bf16\"", "train.sample_prompt=Once upon a time",
+              "train.init_from=runs/a=b", "data.train=[{prefix=\"x\", weight=2}, \"y\"]",
+              "data.validation=some/prefix", "data.tokenizer="});
     EXPECT_EQ(run.optimizer.lr, 2e-3);
     EXPECT_EQ(run.optimizer.beta2, 0.9);
     EXPECT_FALSE(run.observe.tensorboard);
@@ -56,7 +58,8 @@ TEST(Overrides, PresetGoesBeforeTheFilesOtherOptions) {
     EXPECT_EQ(run.model.hidden, 1024);
     EXPECT_EQ(run.model.layers, 5);
     EXPECT_EQ(with({"model.preset=llama-tiny"}).model, find_preset("llama-tiny")->model);
-    EXPECT_EQ(with({"model.preset=llama-tiny", "model.preset=gpt2-tiny"}).model, find_preset("gpt2-tiny")->model);
+    EXPECT_EQ(with({"model.preset=llama-tiny", "model.preset=gpt2-tiny"}).model,
+              find_preset("gpt2-tiny")->model);
 }
 
 TEST(Overrides, OptionsBesideASetPresetChangeItWhateverTheOrder) {
@@ -70,17 +73,20 @@ TEST(Overrides, FaultsNameTheOverride) {
     EXPECT_THAT(complaint({"train.stesp=1"}),
                 HasSubstr("--set train.stesp=1: there is no option train.stesp; did you mean train.steps?"));
     EXPECT_THAT(complaint({"trian.steps=1"}), HasSubstr("there is no section [trian]; did you mean train?"));
-    EXPECT_THAT(complaint({"train.seed=1.5", "model.layers=x"}),
-                AllOf(HasSubstr("2 faults"), HasSubstr("--set train.seed=1.5"), HasSubstr("--set model.layers=x")));
+    EXPECT_THAT(
+        complaint({"train.seed=1.5", "model.layers=x"}),
+        AllOf(HasSubstr("2 faults"), HasSubstr("--set train.seed=1.5"), HasSubstr("--set model.layers=x")));
 }
 
 TEST(Overrides, PresetThatIsNoneNamesTheOverrideNotTheFile) {
-    EXPECT_THAT(complaint({"model.preset=gpt3"}, "[model]\nlayers = 3"),
-                AllOf(HasSubstr("--set model.preset=gpt3: model.preset must be one of"), Not(HasSubstr("c.toml"))));
+    EXPECT_THAT(
+        complaint({"model.preset=gpt3"}, "[model]\nlayers = 3"),
+        AllOf(HasSubstr("--set model.preset=gpt3: model.preset must be one of"), Not(HasSubstr("c.toml"))));
 }
 
 TEST(Overrides, OtherFormsAreRefused) {
-    for (const char* set : {"", "=", "=5", "steps=5", "train.steps", ".steps=5", "train.=5", "train=steps.x", "."}) {
+    for (const char* set :
+         {"", "=", "=5", "steps=5", "train.steps", ".steps=5", "train.=5", "train=steps.x", "."}) {
         EXPECT_THAT(complaint({set}), HasSubstr("is not of the form section.key=value")) << set;
     }
 }
@@ -100,10 +106,12 @@ TEST(Overrides, ResolvedConfigurationHoldsThem) {
 // A resolved configuration is UTF-8, so text that is not could not be read back.
 TEST(Overrides, TextThatIsNoUtf8IsRefused) {
     for (const char* bytes : {"\xff", "a\xc3", "\xed\xa0\x80", "\xc0\xaf", "\xf5\x80\x80\x80", "\x80"}) {
-        EXPECT_THAT(complaint({std::string("train.sample_prompt=a ") + bytes}), HasSubstr("is not UTF-8")) << bytes;
+        EXPECT_THAT(complaint({std::string("train.sample_prompt=a ") + bytes}), HasSubstr("is not UTF-8"))
+            << bytes;
     }
     for (const char* text : {"\u00e9", "\u6f22\u5b57", "\U0001F642", "\U0010FFFF"})
-        EXPECT_EQ(with({std::string("train.sample_prompt=a ") + text}).train.sample_prompt, std::string("a ") + text);
+        EXPECT_EQ(with({std::string("train.sample_prompt=a ") + text}).train.sample_prompt,
+                  std::string("a ") + text);
 }
 
 }  // namespace
