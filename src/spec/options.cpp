@@ -222,7 +222,13 @@ std::string value_text(const Option& option) {
 
 std::string options_markdown() {
     Run defaults;
-    std::string text;
+    std::string text =
+        "# Configuration\n\n"
+        "A configuration is a TOML file of the sections below; what is left out has its default. `--set "
+        "section.key=value`\nchanges an option for one run. A wrong configuration is refused with all its "
+        "faults at "
+        "once, and each run keeps its\nresolved one in `RUN/config.toml`.\n\n"
+        "This page is what `longhaul train --help-config` prints; `make golden-docs` writes it anew.\n";
     std::string_view section;
     for (const Option& option : options(defaults)) {
         if (option.section != section) {

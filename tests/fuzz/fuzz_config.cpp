@@ -1,5 +1,5 @@
-// Feeds bytes to the reader of configurations. Either a configuration comes out, which must read back from its
-// resolved form unchanged, or an Error bad_config. Bytes behind the first NUL are a --set override.
+// Feeds bytes to the reader of configurations. Either a configuration comes out, which must read back from
+// its resolved form unchanged, or an Error bad_config. Bytes behind the first NUL are a --set override.
 #include <cstddef>
 #include <cstdint>
 #include <string>
