@@ -6,7 +6,7 @@ TARGET ?= longhaul
 .PHONY: help deps build demo test check format tidy asan tsan fuzz golden-docs clean
 
 help: ## this list
-	@sed -nE 's/^([a-z]+):[a-z ]*## *(.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -nE 's/^([a-z-]+):[a-z ]*## *(.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 deps: ##             install Debian packages that the build needs
 	@scripts/deps.sh
@@ -51,8 +51,9 @@ fuzz: ##             each libFuzzer target for FUZZ_SECONDS
 	cmake --build --preset fuzz -j $(JOBS)
 	scripts/fuzz.sh build/fuzz $(FUZZ_SECONDS)
 
-golden-docs: build ## docs/configuration.md from the list of options
-	build/release/longhaul train --help-config > docs/configuration.md
+golden-docs: build ## docs/configuration.md anew from the list of options
+	build/release/longhaul train --help-config > docs/configuration.md.new
+	mv docs/configuration.md.new docs/configuration.md
 
 clean: ##            remove build folders
 	rm -rf build

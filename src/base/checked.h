@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <utility>
 
 #include "base/error.h"
@@ -31,6 +32,14 @@ template <std::integral T>
 template <std::integral T>
 [[nodiscard]] constexpr T round_up(T a, T multiple) {
     return div_ceil(a, multiple) * multiple;
+}
+
+// The divisor of n that is nearest to `wanted`, the smaller of two; both at least 1.
+[[nodiscard]] constexpr std::int64_t nearest_divisor(std::int64_t n, std::int64_t wanted) {
+    if (wanted >= n) return n;
+    std::int64_t off = 0;
+    while (n % (wanted - off) != 0 && n % (wanted + off) != 0) ++off;  // ends at 1 or at n
+    return n % (wanted - off) == 0 ? wanted - off : wanted + off;
 }
 
 }  // namespace longhaul

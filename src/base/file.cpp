@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <utility>
 
@@ -108,10 +109,10 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 }
 
 AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
-    // Numbered, so that two writers of one path in this process don't share a file.
+    // The process tells who made it; the number keeps two writers of one path apart.
     static std::atomic<std::uint64_t> number{0};
-    temporary_ =
-        path_.parent_path() / fmt::format(".{}.tmp.{}.{}", path_.filename().string(), ::getpid(), number++);
+    temporary_ = path_.parent_path() /
+                 fmt::format(".{}.tmp.{}.{}", path_.filename().string(), ::getpid(), number.fetch_add(1));
     file_ = open_or_fail(temporary_, O_RDWR | O_CREAT | O_TRUNC, "create");
     buffer_.reserve(kBufferBytes);
 }
@@ -148,8 +149,8 @@ void AtomicFile::write(std::string_view text) {
 
 void AtomicFile::write_at(std::size_t offset, std::span<const std::byte> bytes) {
     flush();
-    require(offset + bytes.size() <= size_, ErrorCode::internal, "write_at past the end of {}",
-            path_.string());
+    require(offset <= size_ && bytes.size() <= size_ - offset, ErrorCode::internal,
+            "write_at past the end of {}", path_.string());
     while (!bytes.empty()) {
         const ssize_t n = ::pwrite(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
         if (n < 0) {

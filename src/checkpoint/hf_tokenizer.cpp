@@ -104,9 +104,10 @@ SpecialTokens hf_special_tokens(const std::vector<fs::path>& files) {
 
 std::string hf_token_text(const std::vector<fs::path>& tokenizer_files, std::int64_t wanted) {
     std::string text;
-    for_added_tokens(read_json(tokenizer_files, "tokenizer.json"), [&](const std::string& content, std::int64_t id) {
-        if (id == wanted) text = content;
-    });
+    for_added_tokens(read_json(tokenizer_files, "tokenizer.json"),
+                     [&](const std::string& content, std::int64_t id) {
+                         if (id == wanted) text = content;
+                     });
     return text;
 }
 

@@ -2,9 +2,9 @@
 #include "data/bpe_model.h"
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "data/bpe_merge.h"
 #include "data/byte_alphabet.h"
-#include "base/utf8.h"
 
 namespace longhaul::data {
 

@@ -1,7 +1,7 @@
 // Streamed decoding: the last token stays as context, as what a token decodes to may depend on the one
 // before.
-#include "data/tokenizer.h"
 #include "base/utf8.h"
+#include "data/tokenizer.h"
 
 namespace longhaul::data {
 

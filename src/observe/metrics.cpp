@@ -1,6 +1,8 @@
 // Lines of JSON and back.
 #include "observe/metrics.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -23,6 +25,34 @@ double real(const ordered_json& object, const char* key) {
     return found->get<double>();
 }
 
+constexpr std::array kReals = {"loss",
+                               "grad_norm",
+                               "lr",
+                               "step_ms",
+                               "tokens_per_s",
+                               "mfu",
+                               "bubble_ms",
+                               "exposed_comm_ms",
+                               "data_wait_ms",
+                               "checkpoint_stall_ms",
+                               "validation_loss"};
+
+// Whether a parsed line is a metrics object: a step, and no known field of another type.
+bool is_metrics(const ordered_json& object) {
+    if (!object.is_object() || !object.contains("step")) return false;
+    const auto each = [&](const char* key, auto fine) {
+        const auto found = object.find(key);
+        return found == object.end() || fine(*found);
+    };
+    const auto integer = [](const ordered_json& value) { return value.is_number_integer(); };
+    const auto boolean = [](const ordered_json& value) { return value.is_boolean(); };
+    const auto real_or_null = [](const ordered_json& value) { return value.is_number() || value.is_null(); };
+    return each("step", integer) && each("tokens", integer) && each("restarts", integer) &&
+           each("skipped", boolean) && std::all_of(kReals.begin(), kReals.end(), [&](const char* key) {
+               return each(key, real_or_null);
+           });
+}
+
 std::filesystem::path truncated(const std::filesystem::path& path, std::int64_t step) {
     truncate_after(path, step);
     return path;
@@ -38,9 +68,7 @@ void truncate_after(const std::filesystem::path& path, std::int64_t step) {
     bool dropped = false;
     while (std::getline(file, line)) {
         const auto object = ordered_json::parse(line, nullptr, false);
-        const bool whole =
-            object.is_object() && object.contains("step") && object["step"].is_number_integer();
-        if (whole && object["step"].get<std::int64_t>() <= step) {
+        if (is_metrics(object) && object["step"].get<std::int64_t>() <= step) {
             kept += line + "\n";
         } else {
             dropped = true;
@@ -80,7 +108,7 @@ std::vector<StepMetrics> read_metrics(const std::filesystem::path& path) {
         ++number_of_line;
         const bool torn = file.eof();  // no newline behind it
         const auto object = ordered_json::parse(line, nullptr, false);
-        if (!object.is_object() || !object.contains("step") || !object["step"].is_number_integer()) {
+        if (!is_metrics(object)) {
             if (torn) break;
             if (line.empty()) continue;
             fail(ErrorCode::bad_data, "{}:{} is no line of metrics", path.string(), number_of_line);

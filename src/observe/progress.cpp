@@ -47,8 +47,9 @@ std::string Progress::bar_line(const StepMetrics& m) const {
     std::string line = count;
     if (room >= 5) {
         const int width = std::min(room, 30);
-        const auto filled = static_cast<int>(static_cast<double>(width) * static_cast<double>(m.step) /
-                                             static_cast<double>(std::max<std::int64_t>(options_.total, 1)));
+        const double share =
+            static_cast<double>(m.step) / static_cast<double>(std::max<std::int64_t>(options_.total, 1));
+        const auto filled = static_cast<int>(width * std::min(share, 1.0));
         line += fmt::format("[{}{}]", std::string(static_cast<std::size_t>(filled), '#'),
                             std::string(static_cast<std::size_t>(width - filled), '.'));
     }

@@ -49,7 +49,7 @@ public:
     void read(const toml::table& root, const std::string& where_prefix) {
         prefix_ = where_prefix;
         // The preset first, whatever its place: the other options of the section change it.
-        if (const toml::node* preset = root.at_path("model.preset").node()) read_preset(*preset);
+        if (!preset_given_) read_preset(root, where_prefix);
         for (const auto& [section, node] : root) {
             const toml::table* table = node.as_table();
             const std::string section_name(section.str());
@@ -66,10 +66,13 @@ public:
         }
     }
 
-    // A preset of --set, before everything else is read.
-    void read_preset(const toml::node& preset, const std::string& where_prefix) {
+    // The model of model.preset, if it stands in `root`.
+    void read_preset(const toml::table& root, const std::string& where_prefix) {
         prefix_ = where_prefix;
-        read_preset(preset);
+        if (const toml::node* preset = root.at_path("model.preset").node()) {
+            preset_given_ = true;
+            take_preset(*preset);
+        }
     }
 
     [[nodiscard]] bool family_given() const { return family_given_; }
@@ -99,7 +102,7 @@ private:
         return names;
     }
 
-    void read_preset(const toml::node& node) {
+    void take_preset(const toml::node& node) {
         std::vector<std::string> names;
         for (const Preset& preset : presets()) names.emplace_back(preset.name);
         const auto name = node.value<std::string>();
@@ -213,6 +216,7 @@ private:
     std::string prefix_;
     std::vector<Option> options_;
     std::vector<std::string> faults_;
+    bool preset_given_ = false;
     bool family_given_ = false;
 };
 
@@ -221,13 +225,14 @@ private:
 toml::table parse_override(const std::string& text) {
     const auto equals = text.find('=');
     const auto point = text.find('.');
+    // What is not UTF-8 could not be read back from a resolved configuration.
+    require(is_utf8(text), ErrorCode::bad_config, "--set {} is not UTF-8", text);
     require(equals != std::string::npos && point != std::string::npos && point < equals && point > 0 &&
                 point + 1 < equals,
             ErrorCode::bad_config, "--set {} is not of the form section.key=value", text);
     const std::string section = text.substr(0, point);
     const std::string key = text.substr(point + 1, equals - point - 1);
     const std::string value = text.substr(equals + 1);
-    require(is_utf8(text), ErrorCode::bad_config, "--set {}.{}: the value is not UTF-8", section, key);
     toml::table inner;
     try {
         const toml::table parsed = toml::parse("value = " + value);
@@ -262,19 +267,13 @@ Run parse_config(std::string_view text, const std::string& name, std::span<const
         fail(ErrorCode::bad_config, "{}:{}: {}", name, error.source().begin.line, error.description());
     }
     std::vector<toml::table> sets;
+    sets.reserve(overrides.size());
     for (const std::string& set : overrides) sets.push_back(parse_override(set));
     Reader reader(run, name);
-    // A preset given by --set replaces the file's, before the file's other options are read.
-    for (std::size_t i = 0; i < sets.size(); ++i) {
-        const toml::node* preset = sets[i].at_path("model.preset").node();
-        if (preset == nullptr) continue;
-        reader.read_preset(*preset, "--set " + overrides[i]);
-        if (toml::table* model = root["model"].as_table()) model->erase("preset");
-    }
+    // A preset given by --set replaces the file's before the file's other options are read.
+    for (std::size_t i = 0; i < sets.size(); ++i) reader.read_preset(sets[i], "--set " + overrides[i]);
     reader.read(root, "");
-    for (std::size_t i = 0; i < sets.size(); ++i) {
-        if (sets[i].at_path("model.preset").node() == nullptr) reader.read(sets[i], "--set " + overrides[i]);
-    }
+    for (std::size_t i = 0; i < sets.size(); ++i) reader.read(sets[i], "--set " + overrides[i]);
     if (!reader.family_given()) run.model.family = infer_family(run.model);
 
     std::vector<std::string> all = std::move(reader.faults());

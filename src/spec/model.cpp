@@ -24,7 +24,8 @@ std::int64_t Model::rotary_dim() const {
 std::int64_t nearest_divisor(std::int64_t number, std::int64_t wish) {
     wish = std::max<std::int64_t>(wish, 1);
     for (std::int64_t distance = 0;; ++distance) {
-        if (wish > distance && number % (wish - distance) == 0 && wish - distance <= number) return wish - distance;
+        if (wish > distance && number % (wish - distance) == 0 && wish - distance <= number)
+            return wish - distance;
         if (wish + distance <= number && number % (wish + distance) == 0) return wish + distance;
     }
 }
@@ -59,8 +60,8 @@ std::vector<std::string> faults(const Model& m) {
                       "model.head_dim",
                       m.hidden, m.heads, nearest_multiple(m.heads, m.hidden)));
     check(m.kv() > 0 && m.heads % m.kv() == 0,
-          fmt::format("model.kv_heads = {} does not divide model.heads = {}; nearest that does: {}", m.kv_heads,
-                      m.heads, nearest_divisor(m.heads, std::min(m.kv_heads, m.heads))));
+          fmt::format("model.kv_heads = {} does not divide model.heads = {}; nearest that does: {}",
+                      m.kv_heads, m.heads, nearest_divisor(m.heads, std::min(m.kv_heads, m.heads))));
     if (m.positions == Positions::rope) {
         check(m.rotary_dim() > 0 && m.rotary_dim() % 2 == 0 && m.rotary_dim() <= m.dim(),
               fmt::format("model.rotary_fraction = {} of a head of {} rotates {} columns; it must be an even "

@@ -223,9 +223,12 @@ std::string value_text(const Option& option) {
 std::string options_markdown() {
     Run defaults;
     std::string text =
-        "# Configuration\n\nA TOML file for `longhaul train`; `--set section.key=value` changes one option. "
-        "Everything has a default "
-        "but `data.train`.\nThe resolved file, every default spelled out, is `RUN/config.toml`.\n";
+        "# Configuration\n\n"
+        "A configuration is a TOML file of the sections below; what is left out has its default. `--set "
+        "section.key=value`\nchanges an option for one run. A wrong configuration is refused with all its "
+        "faults at "
+        "once, and each run keeps its\nresolved one in `RUN/config.toml`.\n\n"
+        "This page is what `longhaul train --help-config` prints; `make golden-docs` writes it anew.\n";
     std::string_view section;
     for (const Option& option : options(defaults)) {
         if (option.section != section) {

@@ -1,7 +1,6 @@
 // The list of all configuration options, one row each: name, where it is stored, range, one line of help.
-// Reading, writing,
-// `--help-config` and docs/configuration.md come from this list; a test pins it, so that a new option is a
-// decision.
+// Reading, writing, `--help-config` and docs/configuration.md come from this list; a test pins it, so that a
+// new option is a decision.
 #pragma once
 
 #include <functional>
@@ -64,7 +63,7 @@ struct Option {
 // The bound value as TOML.
 [[nodiscard]] std::string value_text(const Option& option);
 
-// The table of all options in Markdown, with defaults.
+// All options in Markdown, with defaults: docs/configuration.md.
 [[nodiscard]] std::string options_markdown();
 
 }  // namespace longhaul::spec

@@ -41,8 +41,8 @@ Model llama(const LlamaSize& size) {
     return m;
 }
 
-// Table 1 of the paper. Learned positions and an untied head of 64,000 words are ours to choose: it does not
-// say.
+// Table 1 of the paper, with 64,000 words. Learned positions and an untied head are ours to choose: it does
+// not say.
 Model megascale(std::int64_t layers, std::int64_t hidden, std::int64_t heads) {
     Model m = gpt2(layers, hidden, heads);
     m.family = Family::phi;

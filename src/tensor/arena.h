@@ -17,8 +17,8 @@ public:
     // One that holds `capacity` bytes.
     Arena(std::string name, std::size_t capacity, MemoryLedger* ledger);
 
-    // The next tensor, 64-byte aligned, contents left from before. An internal error names all tensors of the
-    // arena where the plan did not foresee it.
+    // The next tensor, 64-byte aligned, contents left from before. Where the plan did not foresee it, an
+    // internal error names the tensor and what is taken, and nothing changes.
     [[nodiscard]] TensorView take(const char* tensor, DType dtype, Shape shape);
 
     // Scopes: what was taken after mark() is given back by release(mark).

@@ -84,7 +84,7 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
 
 TensorView Buffer::view(DType dtype, Shape shape, std::size_t byte_offset) const {
     const std::size_t needed = static_cast<std::size_t>(shape.count()) * size_of(dtype);
-    require(needed <= bytes_ && byte_offset <= bytes_ - needed, ErrorCode::internal,
+    require(byte_offset <= bytes_ && needed <= bytes_ - byte_offset, ErrorCode::internal,
             "a view of {} {} at byte {} does not fit the {} bytes of {}", name_of(dtype), shape.text(),
             byte_offset, bytes_, name_);
     return {data_ + byte_offset, dtype, shape};

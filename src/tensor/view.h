@@ -43,13 +43,13 @@ struct BasicView {
     }
 
     [[nodiscard]] BasicView row_range(std::int64_t first, std::int64_t count) const {
-        require(first >= 0 && count >= 0 && first + count <= rows(), ErrorCode::internal, "rows {}..{} of {}",
-                first, first + count, shape.text());
+        require(first >= 0 && count >= 0 && first <= rows() && count <= rows() - first, ErrorCode::internal,
+                "{} rows from {} of {}", count, first, shape.text());
         return {offset(first * row_stride), dtype, {count, columns()}, row_stride};
     }
     [[nodiscard]] BasicView column_range(std::int64_t first, std::int64_t count) const {
-        require(first >= 0 && count >= 0 && first + count <= columns(), ErrorCode::internal,
-                "columns {}..{} of {}", first, first + count, shape.text());
+        require(first >= 0 && count >= 0 && first <= columns() && count <= columns() - first,
+                ErrorCode::internal, "{} columns from {} of {}", count, first, shape.text());
         return {offset(first), dtype, {rows(), count}, row_stride};
     }
 

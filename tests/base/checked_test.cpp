@@ -1,10 +1,11 @@
-// Exact division, narrowing and rounding: what is lossless passes, all else is an internal error that shows the
-// numbers.
+// Exact division, narrowing and rounding: what is lossless passes, all else is an internal error that shows
+// the numbers.
 #include "base/checked.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 
 namespace longhaul {
@@ -51,6 +52,18 @@ TEST(Checked, RoundingUp) {
     EXPECT_EQ(round_up(11, 5), 15);
     EXPECT_EQ(round_up(15, 5), 15);
     EXPECT_EQ(round_up(0, 64), 0);
+}
+
+TEST(Checked, NearestDivisorEqualsTryingAll) {
+    for (std::int64_t n = 1; n <= 60; ++n) {
+        for (std::int64_t wanted = 1; wanted <= 70; ++wanted) {
+            std::int64_t best = 1;
+            for (std::int64_t d = 1; d <= n; ++d) {
+                if (n % d == 0 && std::abs(d - wanted) < std::abs(best - wanted)) best = d;
+            }
+            ASSERT_EQ(nearest_divisor(n, wanted), best) << n << " " << wanted;
+        }
+    }
 }
 
 }  // namespace

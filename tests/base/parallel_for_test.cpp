@@ -42,7 +42,8 @@ TEST_P(ParallelFor, FirstExceptionByIndexComesOut) {
     for (int repeat = 0; repeat < 20; ++repeat) {
         try {
             parallel_for(64, [](std::int64_t i) {
-                // The later index fails at once and the earlier one late: what comes out must not follow timing.
+                // The later index fails at once and the earlier one late: what comes out must not follow
+                // timing.
                 if (i == 3) std::this_thread::sleep_for(std::chrono::milliseconds(1));
                 if (i == 3 || i == 40) throw std::runtime_error("at " + std::to_string(i));
             });

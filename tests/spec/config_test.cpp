@@ -86,7 +86,7 @@ tensor_norms = true
 check_invariants = true
 )";
 
-Run parse(std::string_view text) {
+spec::Run parse(std::string_view text) {
     return parse_config(text, "c.toml", {});
 }
 

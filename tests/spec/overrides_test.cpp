@@ -14,7 +14,7 @@ using testing::HasSubstr;
 using testing::Not;
 using Sets = std::vector<std::string>;
 
-Run with(const Sets& sets, std::string_view text = "") {
+spec::Run with(const Sets& sets, std::string_view text = "") {
     return parse_config(text, "c.toml", sets);
 }
 

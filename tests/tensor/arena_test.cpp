@@ -1,4 +1,5 @@
-// Arenas: what the counting run plans is what the real one takes, and scopes lay later tensors over earlier ones.
+// Arenas: what the counting run plans is what the real one takes, and scopes lay later tensors over earlier
+// ones.
 #include "tensor/arena.h"
 
 #include <gmock/gmock.h>

@@ -21,8 +21,8 @@ TEST(Buffer, IsAlignedAndZero) {
         const Buffer buffer(bytes, "test", nullptr);
         EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer.data()) % 64, 0U);
         EXPECT_EQ(buffer.bytes(), bytes);
-        EXPECT_TRUE(std::all_of(buffer.data(), buffer.data() + bytes,
-                                [](std::byte b) { return b == std::byte{0}; }));
+        EXPECT_TRUE(
+            std::all_of(buffer.data(), buffer.data() + bytes, [](std::byte b) { return b == std::byte{0}; }));
     }
 }
 
@@ -80,8 +80,8 @@ TEST(Buffer, OutOfMemorySaysWhoHoldsWhat) {
         FAIL() << "2^60 bytes were mapped";
     } catch (const Error& error) {
         EXPECT_EQ(error.code(), ErrorCode::training_failed);
-        EXPECT_THAT(error.what(),
-                    AllOf(HasSubstr("1152921504606846976 bytes for activations"), HasSubstr("weights holds 4096 bytes")));
+        EXPECT_THAT(error.what(), AllOf(HasSubstr("1152921504606846976 bytes for activations"),
+                                        HasSubstr("weights holds 4096 bytes")));
     }
     EXPECT_EQ(ledger.current(), 4096U);
 }

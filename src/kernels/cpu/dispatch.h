@@ -4,8 +4,8 @@
 
 #include <cstddef>
 
-#include "kernels/cpu/targets.h"
 #include <hwy/highway.h>
+#include "kernels/cpu/targets.h"
 
 #include "kernels/state.h"
 
@@ -21,6 +21,7 @@ Function* choose(Function* const (&table)[kCount], const Device& device) {
 
 }  // namespace longhaul::kernels::cpu
 
-// Calls the version of a kernel that HWY_EXPORT listed. A macro, as the table's name is made of the function's.
+// Calls the version of a kernel that HWY_EXPORT listed. A macro, as the table's name is made of the
+// function's.
 #define LONGHAUL_DISPATCH(device, function) \
     (*::longhaul::kernels::cpu::choose(HWY_DISPATCH_TABLE(function), device))
