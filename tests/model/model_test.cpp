@@ -121,12 +121,17 @@ TEST_P(ModelOptions, GradientsMatchFiniteDifferences) {
         for (std::size_t i = first; i < first + count; ++i)
             norm += static_cast<double>(gradient[i]) * gradient[i];
         norm = std::sqrt(norm);
-        ASSERT_GT(norm, 0) << tensor.name;
+        // A bias on keys that are not rotated has no effect: the loss is flat in any direction.
+        const bool flat = norm == 0;
+        if (flat) {
+            ASSERT_TRUE(tensor.name.ends_with("attention.k.bias")) << tensor.name;
+        }
         const double h = 2e-3;
         const auto loss_at = [&](double step) {
             const auto masters = rig.parameters_.masters();
             for (std::size_t i = first; i < first + count; ++i)
-                masters[i] = static_cast<float>(start[i] + step * gradient[i] / norm);
+                masters[i] =
+                    static_cast<float>(start[i] + step * (flat ? 1 / std::sqrt(count) : gradient[i] / norm));
             const double loss = rig.loss();
             std::copy(start.begin(), start.end(), masters.begin());
             return loss;
