@@ -49,9 +49,9 @@ TEST(Separator, Names) {
 }
 
 TEST(ReadText, AFileIsOneDocumentByteForByte) {
-    for (const std::string text : {"x", "\n", "a\r\nb\r\n", "no end", "\n\n\nx\n\n",
-                                   std::string("nul\0in\0it", 9).c_str(), "\xff\xfe\x80"})
-        EXPECT_THAT(documents(text, "none"), ElementsAre(text));
+    const std::vector<std::string> texts{
+        "x", "\n", "a\r\nb\r\n", "no end", "\n\n\nx\n\n", std::string("nul\0in\0it", 9), "\xff\xfe\x80"};
+    for (const std::string& text : texts) EXPECT_THAT(documents(text, "none"), ElementsAre(text));
     EXPECT_THAT(documents(std::string("\0\n\0", 3), "none"), ElementsAre(std::string("\0\n\0", 3)));
     EXPECT_THAT(documents("", "none"), IsEmpty());
     EXPECT_THAT(documents("\xEF\xBB\xBF", "none"), IsEmpty());

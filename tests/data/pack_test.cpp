@@ -62,9 +62,9 @@ std::string gzip(const std::string& text) {
 std::string some_text(int lines) {
     std::string text;
     for (int i = 0; i < lines; ++i)
-        text +=
-            fmt::format("Line {} of some text, {}{}", i,
-                        std::string(static_cast<std::size_t>(i * i % 60), 'x'), i % 5 == 0 ? "\n\n" : "\n");
+        text += fmt::format("Line {} of some text, {}{}", i,
+                            std::string(static_cast<std::size_t>(static_cast<std::int64_t>(i) * i % 60), 'x'),
+                            i % 5 == 0 ? "\n\n" : "\n");
     return text;
 }
 

@@ -254,8 +254,8 @@ TEST(Training, MergesTheMostFrequentPairsAndIsReadAgain) {
     options.vocab_size = 257 + 6;
     const TrainedBpe trained = train_bpe(words, 1, options);
     std::vector<std::string> made(trained.tokens.begin() + 256, trained.tokens.end());
-    // Counts by hand: es 9, est 9, " l" 7; then " lo" and "ow" have 7, and "ow" the smaller ids; " low" 7; of the
-    // pairs of 6 the one with the smaller ids.
+    // Counts by hand: es 9, est 9, " l" 7; then " lo" and "ow" have 7, and "ow" the smaller ids; " low" 7; of
+    // the pairs of 6 the one with the smaller ids.
     EXPECT_THAT(made, ElementsAre("es", "est", " l", "ow", " low", " n"));
     const BpeTokenizer tokenizer(tokenizer_json(trained, {"<|endoftext|>"}, kGpt2Pattern));
     EXPECT_EQ(tokenizer.vocab_size(), 263);
