@@ -23,7 +23,7 @@ test: ##             install, build, run all tests
 	@$(MAKE) --no-print-directory build TARGET=all
 	ctest --preset release -j $(JOBS)
 
-check: format tidy asan tsan fuzz ##    what CI runs beside the tests
+check: format asan tsan fuzz ##    what CI runs beside the tests
 
 format: ##           clang-format in check mode
 	@scripts/deps.sh test
@@ -52,7 +52,7 @@ FUZZ_SECONDS ?= 60
 fuzz: ##             each libFuzzer target for FUZZ_SECONDS
 	@scripts/deps.sh test
 	cmake --preset fuzz > /dev/null
-	cmake --build --preset fuzz -j $(JOBS)
+	cmake --build --preset fuzz -j $(JOBS) --target fuzzers
 	scripts/fuzz.sh build/fuzz $(FUZZ_SECONDS)
 
 golden-docs: build ## docs/configuration.md anew from the list of options
