@@ -134,9 +134,7 @@ private:
         }
         Source& source = found->second;
         source.used = true;
-        std::vector<std::int64_t> shape;
-        shape.reserve(static_cast<std::size_t>(tensor.shape.rank()));
-        for (int axis = 0; axis < tensor.shape.rank(); ++axis) shape.push_back(tensor.shape[axis]);
+        std::vector<std::int64_t> shape = tensor.shape.extents();
         if (hf_transposed(model_, tensor.name)) std::reverse(shape.begin(), shape.end());
         if (source.entry->shape != shape) {
             faults_.push_back(fmt::format("tensor {} has the shape {}, config.json asks for [{}]",

@@ -38,13 +38,6 @@ namespace {
 
 constexpr std::string_view kSafetensors = ".safetensors";
 
-std::vector<std::int64_t> extents(const Shape& shape) {
-    std::vector<std::int64_t> list;
-    list.reserve(static_cast<std::size_t>(shape.rank()));
-    for (int axis = 0; axis < shape.rank(); ++axis) list.push_back(shape[axis]);
-    return list;
-}
-
 std::string shape_text(const std::vector<std::int64_t>& shape) {
     return fmt::format("[{}]", fmt::join(shape, ", "));
 }
@@ -67,7 +60,7 @@ std::vector<std::string> layout_faults(const Manifest& manifest, std::string_vie
             faults.push_back(fmt::format("tensor {}{} is missing", wanted.name, in_words(kind)));
             continue;
         }
-        if (found->second->shape != extents(wanted.shape)) {
+        if (found->second->shape != wanted.shape.extents()) {
             faults.push_back(fmt::format("tensor {}{} has the shape {}, the model needs {}", wanted.name,
                                          in_words(kind), shape_text(found->second->shape),
                                          wanted.shape.text()));

@@ -17,13 +17,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::vector<std::int64_t> extents(const Shape& shape) {
-    std::vector<std::int64_t> list;
-    list.reserve(static_cast<std::size_t>(shape.rank()));
-    for (int axis = 0; axis < shape.rank(); ++axis) list.push_back(shape[axis]);
-    return list;
-}
-
 struct Stored {
     std::string kind;
     std::string key;
@@ -123,7 +116,7 @@ private:
     void write_file(const std::string& name, std::span<const Stored> tensors) {
         std::vector<TensorSpec> specs;
         for (const Stored& stored : tensors)
-            specs.push_back({stored.key, DType::f32, extents(stored.tensor->shape)});
+            specs.push_back({stored.key, DType::f32, stored.tensor->shape.extents()});
         SafetensorsWriter writer(directory_ / name, specs, {{"format", "pt"}}, options_.write);
         for (const Stored& stored : tensors) writer.write(std::as_bytes(stored.tensor->values));
         const WrittenFile written = writer.finish();

@@ -4,8 +4,6 @@
 #include <cstdint>
 #include <string>
 
-#include "base/time.h"
-
 namespace longhaul::cli {
 
 // "259.7 GFLOP/s", "1.32 TFLOP/s".

@@ -1,43 +1,13 @@
 // A trie over the tokens' bytes; most text is passed over by its first bytes alone.
 #include "data/added_tokens.h"
 
-#include <utf8proc.h>
-
 #include "base/error.h"
 #include "base/utf8.h"
+#include "data/text.h"
 
 namespace longhaul::data {
 
 namespace {
-
-// Character classes at a place; text that is no UTF-8 is neither.
-bool is_word(std::string_view character) {
-    const char32_t c = utf8_code_point(character);
-    if (c == '_') return true;
-    switch (utf8proc_category(static_cast<utf8proc_int32_t>(c))) {
-        case UTF8PROC_CATEGORY_LU:
-        case UTF8PROC_CATEGORY_LL:
-        case UTF8PROC_CATEGORY_LT:
-        case UTF8PROC_CATEGORY_LM:
-        case UTF8PROC_CATEGORY_LO:
-        case UTF8PROC_CATEGORY_MN:
-        case UTF8PROC_CATEGORY_MC:
-        case UTF8PROC_CATEGORY_ME:
-        case UTF8PROC_CATEGORY_ND:
-        case UTF8PROC_CATEGORY_NL:
-        case UTF8PROC_CATEGORY_PC:
-            return true;
-        default:
-            return false;
-    }
-}
-
-bool is_space(std::string_view character) {
-    const char32_t c = utf8_code_point(character);
-    const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(c));
-    return (c >= 9 && c <= 13) || c == 0x85 || category == UTF8PROC_CATEGORY_ZS ||
-           category == UTF8PROC_CATEGORY_ZL || category == UTF8PROC_CATEGORY_ZP;
-}
 
 std::string_view character_at(std::string_view text, std::size_t at) {
     return at < text.size() ? text.substr(at, utf8_length(text, at)) : std::string_view();
@@ -137,16 +107,17 @@ void AddedTokenFinder::split(std::string_view text, std::vector<Part>& out) cons
         if (token->single_word) {
             const std::string_view before = character_before(text, begin);
             const std::string_view behind = character_at(text, end);
-            if ((!before.empty() && is_word(before)) || (!behind.empty() && is_word(behind))) continue;
+            if ((!before.empty() && is_word_character(before)) ||
+                (!behind.empty() && is_word_character(behind)))
+                continue;
         }
         if (token->strip_left) {
-            for (auto c = character_before(text, begin); begin > done && !c.empty() && is_space(c);
+            for (auto c = character_before(text, begin); begin > done && space_length(c, 0) > 0;
                  c = character_before(text, begin))
                 begin -= c.size();
         }
         if (token->strip_right) {
-            for (auto c = character_at(text, end); !c.empty() && is_space(c); c = character_at(text, end))
-                end += c.size();
+            while (const std::size_t space = space_length(text, end)) end += space;
         }
         begin = std::max(begin, done);
         if (begin > done) out.push_back({text.substr(done, begin - done), -1});

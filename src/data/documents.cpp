@@ -92,7 +92,7 @@ private:
     }
 
     void fill(Piece& piece, std::string text, bool ends) const {
-        piece = Piece{.text = std::move(text), .line = text_line_, .ends_document = ends};
+        piece = Piece{.text = std::move(text), .line = text_line_, .ends_document = ends, .continues = open_};
     }
 
     LineReader lines_;
@@ -175,6 +175,16 @@ std::size_t safe_cut(std::string_view text) {
     for (std::size_t i = text.size() - 1; i > half && i >= 1; --i)
         if ((static_cast<unsigned char>(text[i]) & 0xC0U) != 0x80U) return i;
     return std::max<std::size_t>(half, 1);
+}
+
+void take_json_text(Piece& piece, const std::string& file, const std::string& key,
+                    std::size_t max_line_bytes) {
+    try {
+        require(!piece.too_long, ErrorCode::bad_data, "a line of more than {} bytes", max_line_bytes);
+        piece.text = json_text(piece.text, key);
+    } catch (const Error& error) {
+        fail(error.code(), "{}:{}: {}", file, piece.line, error.what());
+    }
 }
 
 std::string json_text(std::string_view line, const std::string& key) {

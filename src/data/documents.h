@@ -67,6 +67,10 @@ public:
 // half.
 [[nodiscard]] std::size_t safe_cut(std::string_view text);
 
+// Puts its text in the place of a JSONL line. Error bad_data that begins with file and line.
+void take_json_text(Piece& piece, const std::string& file, const std::string& key,
+                    std::size_t max_line_bytes);
+
 // The text of a JSONL line: the string at `key` of the object. Error bad_data with the reason, without the
 // place.
 [[nodiscard]] std::string json_text(std::string_view line, const std::string& key);

@@ -64,7 +64,11 @@ void for_parts(const Json& part, const char* list, const std::string& where, con
         for_parts(parts[i], list, fmt::format("{}.{}[{}]", where, list, i), visit, depth + 1);
 }
 
-// {"String": s} or {"Regex": r} under "pattern", as a regular expression.
+// The "pattern" of a part: {"String": s}, in old files the bare text, or {"Regex": r}.
+[[nodiscard]] bool has_literal_pattern(const Json& part);
+// Of a literal one the text. Error bad_data for another.
+[[nodiscard]] std::string literal_pattern(const Json& part, const std::string& where);
+// As a regular expression, whichever it is.
 [[nodiscard]] std::string pattern_field(const Json& part, const std::string& where);
 
 }  // namespace longhaul::data

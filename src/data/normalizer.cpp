@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "data/text.h"
 
 namespace longhaul::data {
 
@@ -29,17 +30,6 @@ void append_form(std::string_view valid, int options, std::string& out) {
     out.append(reinterpret_cast<const char*>(raw), static_cast<std::size_t>(size));
 }
 
-// Bytes of the white space character that begins at `at`; 0 if there is none.
-std::size_t space_length(std::string_view text, std::size_t at) {
-    const std::size_t length = utf8_length(text, at);
-    if (length == 0) return 0;
-    const char32_t c = utf8_code_point(text.substr(at, length));
-    const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(c));
-    const bool separator = category == UTF8PROC_CATEGORY_ZS || category == UTF8PROC_CATEGORY_ZL ||
-                           category == UTF8PROC_CATEGORY_ZP;
-    return separator || (c >= 9 && c <= 13) || c == 0x85 ? length : 0;
-}
-
 }  // namespace
 
 Normalizer::Normalizer(const Json& definition) {
@@ -55,6 +45,9 @@ Normalizer::Normalizer(const Json& definition) {
                       steps_.emplace_back(Form{UTF8PROC_STABLE | UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT});
                   } else if (type == "Prepend") {
                       steps_.emplace_back(Prepend{string_field(part, "prepend", where)});
+                  } else if (type == "Replace" && has_literal_pattern(part)) {
+                      steps_.emplace_back(
+                          ReplaceText{literal_pattern(part, where), string_field(part, "content", where)});
                   } else if (type == "Replace") {
                       steps_.emplace_back(
                           Replace{Regex(pattern_field(part, where)), string_field(part, "content", where)});
@@ -84,6 +77,10 @@ std::string_view Normalizer::apply(std::string_view text, bool continues, std::s
 
 void Normalizer::run(const Prepend& step, bool continues, std::string& text) {
     if (!text.empty() && !continues) text.insert(0, step.text);
+}
+
+void Normalizer::run(const ReplaceText& step, bool /*continues*/, std::string& text) {
+    text = replace_all(text, step.what, step.by);
 }
 
 void Normalizer::run(const Replace& step, bool /*continues*/, std::string& text) {

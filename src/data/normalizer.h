@@ -28,6 +28,11 @@ private:
     struct Prepend {
         std::string text;
     };
+    // A literal text, as nearly all are: no pattern has to be set up for each call.
+    struct ReplaceText {
+        std::string what;
+        std::string by;
+    };
     struct Replace {
         Regex regex;
         std::string by;
@@ -39,9 +44,10 @@ private:
         bool left = true;
         bool right = true;
     };
-    using Step = std::variant<Prepend, Replace, Form, Strip>;
+    using Step = std::variant<Prepend, ReplaceText, Replace, Form, Strip>;
 
     static void run(const Prepend& step, bool continues, std::string& text);
+    static void run(const ReplaceText& step, bool continues, std::string& text);
     static void run(const Replace& step, bool continues, std::string& text);
     static void run(const Form& step, bool continues, std::string& text);
     static void run(const Strip& step, bool continues, std::string& text);

@@ -112,10 +112,7 @@ void PackPipeline::read_all_inputs(const std::shared_ptr<Shared>& shared) {
                                     : read_text(input, shared->separator, shared->piece_bytes);
             std::size_t bytes = 0;
             Piece piece;
-            bool continues = false;
             while (going && reader->next(piece)) {
-                piece.continues = continues;
-                continues = !piece.ends_document;
                 bytes += piece.text.size();
                 batch.pieces.push_back(std::move(piece));
                 if (bytes >= kBatchBytes || batch.pieces.size() >= kBatchPieces) {
@@ -161,11 +158,9 @@ void PackPipeline::work(const std::shared_ptr<Shared>& shared, const Tokenizer& 
                 encoded.ends_document = piece.ends_document;
                 if (piece.json) {
                     try {
-                        require(!piece.too_long, ErrorCode::bad_data, "a line of more than {} bytes",
-                                shared->max_line_bytes);
-                        piece.text = json_text(piece.text, json_key);
+                        take_json_text(piece, batch.file, json_key, shared->max_line_bytes);
                     } catch (const Error& error) {
-                        encoded.error = fmt::format("{}:{}: {}", batch.file, piece.line, error.what());
+                        encoded.error = error.what();
                         piece.text.clear();
                     }
                 }

@@ -2,6 +2,7 @@
 #include "data/pretokenizer.h"
 
 #include "base/error.h"
+#include "data/text.h"
 
 namespace longhaul::data {
 
@@ -149,14 +150,7 @@ const std::vector<std::string_view>& PreTokenizer::split(std::string_view text, 
                     word = scratch.made_.emplace_back(" " + std::string(word));
                 continue;
             }
-            std::string marked;
-            for (const char c : word) {
-                if (c == ' ') {
-                    marked += spaces->mark;
-                } else {
-                    marked += c;
-                }
-            }
+            std::string marked = replace_all(word, " ", spaces->mark);
             const bool wanted = spaces->prefix == Metaspace::Prefix::always ||
                                 (spaces->prefix == Metaspace::Prefix::first && first && i == 0);
             if (wanted && begins && !marked.starts_with(spaces->mark)) marked.insert(0, spaces->mark);

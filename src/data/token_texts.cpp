@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "data/byte_alphabet.h"
+#include "data/text.h"
 
 namespace longhaul::data {
 
@@ -20,17 +21,6 @@ struct Steps {
     std::size_t leading_count = 0;
     bool fused = false;
 };
-
-std::string replaced(const std::string& text, const std::string& what, const std::string& by) {
-    std::string out;
-    std::size_t done = 0;
-    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, done)) {
-        out.append(text, done, at - done);
-        out += by;
-        done = at + what.size();
-    }
-    return out.append(text, done);
-}
 
 std::string bytes_or_self(const std::string& spelling) {
     return bytes_of_spelling(spelling).value_or(spelling);
@@ -46,7 +36,7 @@ std::string byte_of_fallback(const std::string& text) {
 }
 
 void add_metaspace(Steps& steps, const std::string& mark, bool prefixed) {
-    steps.each.emplace_back([mark](const std::string& text) { return replaced(text, mark, " "); });
+    steps.each.emplace_back([mark](const std::string& text) { return replace_all(text, mark, " "); });
     if (prefixed) {
         steps.leading = " ";
         steps.leading_count = 1;
@@ -66,12 +56,10 @@ void add_part(Steps& steps, const Json& part, const std::string& type, const std
     if (type == "ByteLevel") {
         steps.each.emplace_back(bytes_or_self);
     } else if (type == "Replace") {
-        const Json& pattern = field(part, "pattern");
-        const std::string what = pattern.is_object() ? string_field(pattern, "String", where + ".pattern")
-                                                     : string_field(part, "pattern", where);
+        const std::string what = literal_pattern(part, where);
         require(!what.empty(), ErrorCode::bad_data, "{}.pattern is empty", where);
         steps.each.emplace_back([what, by = string_field(part, "content", where)](const std::string& text) {
-            return replaced(text, what, by);
+            return replace_all(text, what, by);
         });
     } else if (type == "ByteFallback") {
         steps.each.emplace_back(byte_of_fallback);

@@ -2,6 +2,7 @@
 #include "data/word_counts.h"
 
 #include <algorithm>
+#include <deque>
 #include <filesystem>
 #include <string_view>
 #include <unordered_map>
@@ -12,7 +13,7 @@
 #include "data/added_tokens.h"
 #include "data/bpe_model.h"
 #include "data/documents.h"
-#include "data/regex.h"
+#include "data/pretokenizer.h"
 
 namespace longhaul::data {
 
@@ -44,23 +45,19 @@ struct NamedPiece {
 
 class Table {
 public:
-    Table(const Regex& regex, const AddedTokenFinder& special) : matcher_(regex), special_(&special) {}
+    Table(const PreTokenizer& cutter, const AddedTokenFinder& special)
+        : cutter_(&cutter), scratch_(cutter), special_(&special) {}
 
     void add(NamedPiece& named, const std::string& json_key) {
         Piece& piece = named.piece;
-        if (piece.json) {
-            try {
-                require(!piece.too_long, ErrorCode::bad_data, "a line of more than {} bytes", kMaxLine);
-                piece.text = json_text(piece.text, json_key);
-            } catch (const Error& error) {
-                fail(error.code(), "{}:{}: {}", named.file, piece.line, error.what());
-            }
-        }
+        if (piece.json) take_json_text(piece, named.file, json_key, kMaxLine);
         text_bytes_ += piece.text.size();
         parts_.clear();
         special_->split(piece.text, parts_);
         for (const AddedTokenFinder::Part& part : parts_) {
-            if (part.id < 0) add_text(part.text);
+            if (part.id >= 0) continue;
+            for (const std::string_view word : cutter_->split(part.text, true, false, scratch_))
+                add_word(word);
         }
     }
 
@@ -76,17 +73,6 @@ public:
     [[nodiscard]] bool dropped() const { return dropped_; }
 
 private:
-    void add_text(std::string_view text) {
-        std::size_t done = 0;
-        std::size_t begin = 0;
-        std::size_t end = 0;
-        while (matcher_.find(text, done, begin, end)) {
-            if (begin > done) add_word(text.substr(done, begin - done));
-            add_word(text.substr(begin, end - begin));
-            done = end;
-        }
-        if (done < text.size()) add_word(text.substr(done));
-    }
     void add_word(std::string_view word) {
         if (word.size() > kLongestWord) return;
         const auto found = counts_.find(word);
@@ -97,7 +83,8 @@ private:
         }
     }
 
-    Regex::Matcher matcher_;
+    const PreTokenizer* cutter_;
+    PreTokenizer::Scratch scratch_;
     const AddedTokenFinder* special_;
     Counts counts_;
     std::vector<AddedTokenFinder::Part> parts_;
@@ -115,11 +102,16 @@ AddedTokenFinder finder_of(const std::vector<std::string>& texts) {
     return AddedTokenFinder(tokens);
 }
 
+// Text is cut as the tokenizer that is trained from it will cut it.
+Json split_by(const std::string& pattern) {
+    return {{"type", "Split"}, {"pattern", {{"Regex", pattern}}}, {"behavior", "Isolated"}};
+}
+
 class Counter {
 public:
     explicit Counter(const WordCountOptions& options)
-        : options_(options), regex_(options.pattern), special_(finder_of(options.special_tokens)) {
-        for (std::size_t i = 0; i < kTables; ++i) tables_.emplace_back(regex_, special_);
+        : options_(options), cutter_(split_by(options.pattern)), special_(finder_of(options.special_tokens)) {
+        for (std::size_t i = 0; i < kTables; ++i) tables_.emplace_back(cutter_, special_);
     }
 
     WordCounts run() {
@@ -174,9 +166,9 @@ private:
     }
 
     const WordCountOptions& options_;
-    Regex regex_;
+    PreTokenizer cutter_;
     AddedTokenFinder special_;
-    std::vector<Table> tables_;
+    std::deque<Table> tables_;  // tables can't be copied
     std::vector<NamedPiece> waiting_;
     std::size_t waiting_bytes_ = 0;
     Stopwatch since_progress_;

@@ -21,20 +21,11 @@ std::int64_t Model::rotary_dim() const {
     return static_cast<std::int64_t>(rotary_fraction * static_cast<double>(dim()));
 }
 
-std::int64_t nearest_divisor(std::int64_t number, std::int64_t wish) {
-    wish = std::max<std::int64_t>(wish, 1);
-    for (std::int64_t distance = 0;; ++distance) {
-        if (wish > distance && number % (wish - distance) == 0 && wish - distance <= number)
-            return wish - distance;
-        if (wish + distance <= number && number % (wish + distance) == 0) return wish + distance;
-    }
-}
+namespace {
 
 std::int64_t nearest_multiple(std::int64_t unit, std::int64_t wish) {
     return std::max<std::int64_t>(1, (wish + unit / 2) / unit) * unit;
 }
-
-namespace {
 
 // The fraction that rotates an even number of columns, printed so that it does when it is read again.
 std::string nearest_rotary_fraction(const Model& m) {
@@ -61,7 +52,7 @@ std::vector<std::string> faults(const Model& m) {
                       m.hidden, m.heads, nearest_multiple(m.heads, m.hidden)));
     check(m.kv() > 0 && m.heads % m.kv() == 0,
           fmt::format("model.kv_heads = {} does not divide model.heads = {}; nearest that does: {}",
-                      m.kv_heads, m.heads, nearest_divisor(m.heads, std::min(m.kv_heads, m.heads))));
+                      m.kv_heads, m.heads, nearest_divisor(m.heads, std::max<std::int64_t>(m.kv(), 1))));
     if (m.positions == Positions::rope) {
         check(m.rotary_dim() > 0 && m.rotary_dim() % 2 == 0 && m.rotary_dim() <= m.dim(),
               fmt::format("model.rotary_fraction = {} of a head of {} rotates {} columns; it must be an even "

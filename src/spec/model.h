@@ -56,10 +56,6 @@ struct Model {
 // Each fault as one sentence; empty where the model can be built.
 [[nodiscard]] std::vector<std::string> faults(const Model& model);
 
-// The divisor of `number` that is nearest to `wish` (the smaller of two), and the multiple of `unit` that is.
-[[nodiscard]] std::int64_t nearest_divisor(std::int64_t number, std::int64_t wish);
-[[nodiscard]] std::int64_t nearest_multiple(std::int64_t unit, std::int64_t wish);
-
 // Trainable values, tied embeddings once.
 [[nodiscard]] std::int64_t parameter_count(const Model& model);
 // Parameters of matrix multiplications: the output head counts (tied or not), an embedding look-up does not.

@@ -20,7 +20,7 @@ std::vector<std::string> faults(const Run& run) {
         check(false,
               fmt::format(
                   "parallel.micro_batch = {} does not divide train.global_batch = {}; nearest that does: {}",
-                  micro, global, nearest_divisor(global, std::min(micro, global))));
+                  micro, global, nearest_divisor(global, micro)));
     }
     check(sequence(run) <= run.model.seq,
           fmt::format("train.seq = {} is longer than model.seq = {}", run.train.seq, run.model.seq));

@@ -25,6 +25,10 @@ std::int64_t Shape::rows() const {
     return product;
 }
 
+std::vector<std::int64_t> Shape::extents() const {
+    return {extents_.begin(), extents_.begin() + rank_};
+}
+
 std::string Shape::text() const {
     std::string text = "[";
     for (int i = 0; i < rank_; ++i) text += fmt::format("{}{}", i == 0 ? "" : ", ", (*this)[i]);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <string>
+#include <vector>
 
 namespace longhaul {
 
@@ -25,6 +26,7 @@ public:
     [[nodiscard]] constexpr std::int64_t last() const { return rank_ == 0 ? 1 : (*this)[rank_ - 1]; }
     // Product of all extents but the last.
     [[nodiscard]] std::int64_t rows() const;
+    [[nodiscard]] std::vector<std::int64_t> extents() const;
     [[nodiscard]] std::string text() const;  // "[2, 3]"
     friend constexpr bool operator==(const Shape&, const Shape&) = default;
 

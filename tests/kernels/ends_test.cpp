@@ -167,6 +167,20 @@ TEST(Elementwise, SumOfSquares) {
     }
 }
 
+struct OptimizerState {
+    Matrix weight, gradient, first_moment, second_moment;
+};
+
+OptimizerState state_of(std::int64_t count) {
+    const auto drawn = [count](std::uint64_t seed, double scale) {
+        return Matrix::random(DType::f32, 1, count, seed, scale);
+    };
+    OptimizerState state{drawn(1, 1), drawn(2, 0.1), drawn(3, 0.1), drawn(4, 0.1)};
+    Matrix& v = state.second_moment;
+    for (std::int64_t i = 0; i < count; ++i) v.set(0, i, v.get(0, i) * v.get(0, i));
+    return state;
+}
+
 TEST(Optimizer, AdamwAndLamb) {
     for (const std::int64_t count :
          {std::int64_t{1}, std::int64_t{33}, std::int64_t{257}, std::int64_t{70001}}) {
@@ -174,11 +188,7 @@ TEST(Optimizer, AdamwAndLamb) {
             const AdamStep step{1e-3, 0.9, 0.95, 1e-8, decay ? 0.1 : 0.0, 0.271, 0.142625, 0.7};
             check(
                 [&](const Device& device) {
-                    Matrix w = Matrix::random(DType::f32, 1, count, 1);
-                    Matrix g = Matrix::random(DType::f32, 1, count, 2, 0.1);
-                    Matrix m = Matrix::random(DType::f32, 1, count, 3, 0.1);
-                    Matrix v = Matrix::random(DType::f32, 1, count, 4, 0.1);
-                    for (std::int64_t i = 0; i < count; ++i) v.set(0, i, v.get(0, i) * v.get(0, i));
+                    auto [w, g, m, v] = state_of(count);
                     Matrix copy(DType::bf16, 1, count);
                     adamw_update(device, step, w.span<float>(), g.span<const float>(), m.span<float>(),
                                  v.span<float>(), copy.span<bf16>());
@@ -187,11 +197,7 @@ TEST(Optimizer, AdamwAndLamb) {
                 4e-7);
             check(
                 [&](const Device& device) {
-                    Matrix w = Matrix::random(DType::f32, 1, count, 1);
-                    Matrix g = Matrix::random(DType::f32, 1, count, 2, 0.1);
-                    Matrix m = Matrix::random(DType::f32, 1, count, 3, 0.1);
-                    Matrix v = Matrix::random(DType::f32, 1, count, 4, 0.1);
-                    for (std::int64_t i = 0; i < count; ++i) v.set(0, i, v.get(0, i) * v.get(0, i));
+                    auto [w, g, m, v] = state_of(count);
                     Matrix norms(DType::f32, 1, 2);
                     const LambNorms n = lamb_direction(device, step, w.span<const float>(), g.span<float>(),
                                                        m.span<float>(), v.span<float>());

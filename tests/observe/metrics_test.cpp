@@ -37,6 +37,14 @@ StepMetrics at_step(std::int64_t step) {
     return m;
 }
 
+// What a log of two steps holds.
+std::string two_steps(const TempFolder& folder) {
+    MetricsLog log(folder / "m", 0);
+    log.append(at_step(1));
+    log.append(at_step(2));
+    return read_file(folder / "m");
+}
+
 std::vector<std::int64_t> steps(const std::filesystem::path& path) {
     std::vector<std::int64_t> all;
     for (const StepMetrics& m : read_metrics(path)) all.push_back(m.step);
@@ -103,12 +111,7 @@ TEST(Metrics, WhatIsNotFiniteIsNullAndComesBackAsNan) {
 
 TEST(Metrics, EveryTearOfTheLastLineIsPassedOver) {
     const TempFolder folder;
-    {
-        MetricsLog log(folder / "m", 0);
-        log.append(at_step(1));
-        log.append(at_step(2));
-    }
-    const std::string whole = read_file(folder / "m");
+    const std::string whole = two_steps(folder);
     const std::size_t second = whole.find('\n') + 1;
     for (std::size_t keep = second; keep < whole.size() - 1; ++keep)
         EXPECT_THAT(steps(folder.write("torn", whole.substr(0, keep))), ElementsAre(1)) << keep;
@@ -118,12 +121,7 @@ TEST(Metrics, EveryTearOfTheLastLineIsPassedOver) {
 
 TEST(Metrics, TearIsMendedByTheNextProcess) {
     const TempFolder folder;
-    {
-        MetricsLog log(folder / "m", 0);
-        log.append(at_step(1));
-        log.append(at_step(2));
-    }
-    const std::string whole = read_file(folder / "m");
+    const std::string whole = two_steps(folder);
     const std::size_t second = whole.find('\n') + 1;
     // Not at every byte, since each repair is an fsync.
     for (const std::size_t keep :

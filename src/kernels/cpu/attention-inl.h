@@ -10,8 +10,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/random.h"
 #include "kernels/cpu/attention_task.h"
+#include "kernels/cpu/dropout_mask.h"
 #include "kernels/cpu/vector-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -131,18 +131,14 @@ HWY_INLINE void hide(const AttentionTask& t, std::int64_t first, std::int64_t ro
 // Multiplies by the dropout mask of one head's probabilities; keys behind the end are left.
 HWY_INLINE void mask_block(const AttentionTask& t, const Dropout& mask, std::int64_t head_number,
                            std::int64_t first, std::int64_t rows, std::int64_t block, float* values) {
-    const float kept = 1.0F / (1.0F - mask.probability);
+    DropoutMask kept(mask);
     const std::int64_t keys = std::min(kKeyBlock, t.keys - block * kKeyBlock);
     for (std::int64_t r = 0; r < rows; ++r) {
         const auto start =
             static_cast<std::uint64_t>((head_number * t.queries + first + r) * t.keys + block * kKeyBlock);
-        Philox4 words{};
         for (std::int64_t j = 0; j < keys; ++j) {
-            const std::uint64_t number = start + static_cast<std::uint64_t>(j);
-            if (j == 0 || number % 4 == 0) words = philox(mask.key, number / 4, mask.step);
-            const bool keep = uniform_from(words[number % 4]) >= mask.probability;
             float& value = values[r * kKeyBlock + j];
-            value = keep ? value * kept : 0.0F;
+            value = kept.keeps(start + static_cast<std::uint64_t>(j)) ? value * kept.scale() : 0.0F;
         }
     }
 }

@@ -4,8 +4,9 @@
 
 #include <cstddef>
 
-#include <hwy/highway.h>
 #include "kernels/cpu/targets.h"
+
+#include <hwy/highway.h>
 
 #include "kernels/state.h"
 
