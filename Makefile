@@ -23,13 +23,14 @@ test: ##             install, build, run all tests
 	@$(MAKE) --no-print-directory build TARGET=all
 	ctest --preset release -j $(JOBS)
 
-check: format asan tsan fuzz ##    what CI runs beside the tests
+check: format tidy asan tsan fuzz ##    what CI runs beside the tests
 
 format: ##           clang-format in check mode
 	@scripts/deps.sh test
 	scripts/check_format.sh
 
 tidy: build ##       clang-tidy over src/
+	@scripts/deps.sh test
 	scripts/check_tidy.sh
 
 # Rooms whose tests run under each sanitizer: what handles raw memory, and what has threads. All would take an hour.

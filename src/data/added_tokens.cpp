@@ -46,7 +46,7 @@ std::vector<AddedToken> read_added_tokens(const Json& tokenizer) {
     return tokens;
 }
 
-AddedTokenFinder::AddedTokenFinder(const std::vector<AddedToken>& tokens) : tokens_(tokens) {
+AddedTokenFinder::AddedTokenFinder(std::vector<AddedToken> tokens) : tokens_(std::move(tokens)) {
     first_.fill(-1);
     for (std::size_t t = 0; t < tokens_.size(); ++t) {
         const std::string& text = tokens_[t].text;

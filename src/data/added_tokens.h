@@ -27,7 +27,7 @@ struct AddedToken {
 // Finds a set of them: of those that begin at one place the longest.
 class AddedTokenFinder {
 public:
-    explicit AddedTokenFinder(const std::vector<AddedToken>& tokens);
+    explicit AddedTokenFinder(std::vector<AddedToken> tokens);
 
     struct Part {
         std::string_view text;

@@ -10,7 +10,7 @@ namespace longhaul::data {
 
 namespace {
 
-__extension__ typedef unsigned __int128 Wide;
+__extension__ typedef unsigned __int128 Wide;  // NOLINT(modernize-use-using): __extension__ needs a typedef
 
 constexpr unsigned kShareBits = 62;
 constexpr std::uint64_t kOne = std::uint64_t{1} << kShareBits;

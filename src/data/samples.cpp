@@ -17,7 +17,7 @@ namespace longhaul::data {
 
 namespace {
 
-__extension__ typedef unsigned __int128 Wide;
+__extension__ typedef unsigned __int128 Wide;  // NOLINT(modernize-use-using): __extension__ needs a typedef
 
 void check_span(std::span<const std::int32_t> out, std::int64_t sequence) {
     require(static_cast<std::int64_t>(out.size()) == sequence + 1, ErrorCode::internal,

@@ -32,7 +32,7 @@ std::string byte_of_fallback(const std::string& text) {
     unsigned value = 0;
     const auto [end, error] = std::from_chars(text.data() + 3, text.data() + 5, value, 16);
     if (error != std::errc() || end != text.data() + 5) return text;
-    return std::string(1, static_cast<char>(value));
+    return {static_cast<char>(value)};
 }
 
 void add_metaspace(Steps& steps, const std::string& mark, bool prefixed) {

@@ -39,8 +39,8 @@ std::uint64_t total_size(const std::vector<std::string>& inputs) {
 }
 
 struct NamedPiece {
-    Piece piece;
     std::string file;
+    Piece piece;
 };
 
 class Table {
@@ -121,10 +121,8 @@ public:
             const auto reader = options_.jsonl || is_jsonl_name(input)
                                     ? read_jsonl(input, kMaxLine)
                                     : read_text(input, Separator(), kPieceBytes);
-            NamedPiece next;
-            while (reader->next(next.piece)) {
-                next.file = input;
-                waiting_.push_back(std::move(next));
+            for (Piece piece; reader->next(piece); piece = Piece()) {
+                waiting_.push_back({input, std::move(piece)});
                 waiting_bytes_ += waiting_.back().piece.text.size();
                 if (waiting_bytes_ < kTables * kPieceBytes) continue;
                 count_waiting();

@@ -161,7 +161,7 @@ struct DomainText {
     }
 };
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
     std::string out = "\"";
     for (const char c : text) {
         if (c == '"' || c == '\\') {
@@ -188,13 +188,13 @@ struct ValueText {
     std::string operator()(const IntegerOption& o) const { return fmt::format("{}", *o.value); }
     std::string operator()(const RealOption& o) const { return real_text(*o.value); }
     std::string operator()(const BoolOption& o) const { return *o.value ? "true" : "false"; }
-    std::string operator()(const TextOption& o) const { return quoted(*o.value); }
-    std::string operator()(const ChoiceOption& o) const { return quoted(o.names[o.get()]); }
+    std::string operator()(const TextOption& o) const { return in_quotes(*o.value); }
+    std::string operator()(const ChoiceOption& o) const { return in_quotes(o.names[o.get()]); }
     std::string operator()(const BlendOption& o) const {
         std::string text = "[";
         for (const WeightedPrefix& part : *o.value) {
             text += fmt::format("{}{{ prefix = {}, weight = {} }}", text.size() == 1 ? "" : ", ",
-                                quoted(part.prefix), real_text(part.weight));
+                                in_quotes(part.prefix), real_text(part.weight));
         }
         return text + "]";
     }

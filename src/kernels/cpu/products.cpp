@@ -75,7 +75,7 @@ struct Products::Cache {
     const Primitive& find(const Product& product, std::int64_t m, std::int64_t n);
     std::unique_ptr<Primitive> make(const Key& key) const;
     void execute(const Primitive& primitive, const Product& product, std::int64_t row, std::int64_t column,
-                 ScratchPool& scratch) const;
+                 ScratchPool& pool) const;
 };
 
 const Primitive& Products::Cache::find(const Product& p, std::int64_t m, std::int64_t n) {
