@@ -20,8 +20,8 @@ namespace longhaul::kernels {
 
 enum class Accumulate : bool { no, yes };
 
-// --- Linear layers: weight [out, in]. The backward is split so that communication can hide behind the second
-// half. -------
+// --- Linear layers: weight [out, in]. The backward is split so that communication can hide behind its second
+// half.
 
 // y[T, out] = x[T, in] weight^T + bias[out]. y may be fp32 where x is bf16 (logits). bias is optional (empty
 // view).
@@ -35,7 +35,6 @@ void linear_weight_grad(const Device& device, ConstTensorView dy, ConstTensorVie
                         TensorView dbias);
 
 // --- Norms over the last axis
-// --------------------------------------------------------------------------------------------
 
 // y = (x - mean) * rstd * weight + bias, variance biased (1/H). bias is optional. mean, rstd: fp32 [T].
 void layernorm_forward(const Device& device, ConstTensorView x, ConstTensorView weight, ConstTensorView bias,
@@ -52,7 +51,6 @@ void rmsnorm_backward(const Device& device, ConstTensorView dy, ConstTensorView 
                       Accumulate accumulate = Accumulate::no);
 
 // --- Activations
-// ---------------------------------------------------------------------------------------------------------
 
 // y = gelu(x + bias), tanh form: 0.5 z (1 + tanh(sqrt(2/pi) (z + 0.044715 z^3))). bias [F] is optional.
 void bias_gelu_forward(const Device& device, ConstTensorView x, ConstTensorView bias, TensorView y);
@@ -65,7 +63,6 @@ void swiglu_forward(const Device& device, ConstTensorView gate_up, TensorView y)
 void swiglu_backward(const Device& device, ConstTensorView dy, ConstTensorView gate_up, TensorView d_gate_up);
 
 // --- Rotary position embedding, rotate-half form (Su et al. 2021, as in Llama)
-// ---------------------------------------------
 
 // table: fp32 [positions, rotary_dim], cos in the first half of the columns, sin in the second; angle(p, i) =
 // p * theta^(-2 i / rotary_dim), computed in double.
@@ -77,7 +74,6 @@ void rope(const Device& device, ConstTensorView table, std::int64_t head_dim, st
           std::int64_t first_position, bool inverse, TensorView x);
 
 // --- Dropout: masks are a function of (key, step, sample, position, column), so they need no memory
-// ----------------------
 
 struct Dropout {
     float probability = 0.0F;  // 0: off
@@ -95,7 +91,7 @@ void dropout(const Device& device, ConstTensorView x, const Dropout& mask, std::
              TensorView y);
 
 // --- Attention: causal, optionally windowed; memory linear in the sequence (Dao 2023: online softmax,
-// recompute) ----------
+// recompute)
 
 struct AttentionShape {
     std::int64_t batch = 0;
@@ -125,7 +121,6 @@ void attention_backward(const Device& device, const AttentionShape& shape, Const
 [[nodiscard]] std::size_t planned_scratch(const AttentionShape& shape);
 
 // --- Ends of the model
-// ---------------------------------------------------------------------------------------------------
 
 // y[T, H] = table[ids[t]] (+ positions[first_position + t % sequence]); ids int32 [T]; a negative id
 // (padding) reads row 0. positions is optional. An Error bad_data names an id that the table doesn't have.
@@ -144,7 +139,6 @@ void cross_entropy(const Device& device, ConstTensorView logits, ConstTensorView
                    TensorView losses, TensorView dlogits);
 
 // --- Element-wise and reductions
-// -------------------------------------------------------------------------------------------
 
 // out = a + b; out may be a or b.
 void add(const Device& device, ConstTensorView a, ConstTensorView b, TensorView out);
@@ -155,7 +149,6 @@ void fill_zero(const Device& device, TensorView x);
 [[nodiscard]] double sum_squares(const Device& device, std::span<const float> x);
 
 // --- Optimizer updates, flat fp32 ranges of one tensor, one pass
-// ---------------------------------------------------------------
 
 // In double: 1 - beta2 taken in fp32 would be off by 1e-5 of itself.
 struct AdamStep {

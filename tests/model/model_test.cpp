@@ -16,6 +16,7 @@ namespace {
 struct Case {
     std::string name;
     spec::Model model;
+    friend std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.name; }
 };
 
 std::vector<Case> cases() {

@@ -20,6 +20,9 @@ using nlohmann::json;
 struct Parity {
     std::string fixture;
     std::string optimizer;
+    friend std::ostream& operator<<(std::ostream& out, const Parity& p) {
+        return out << p.fixture << " " << p.optimizer;
+    }
 };
 
 class FixtureParity : public testing::TestWithParam<Parity> {
