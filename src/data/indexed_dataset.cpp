@@ -35,7 +35,8 @@ std::int64_t convert(const std::byte* from, std::span<std::int32_t> out) {
         if constexpr (sizeof(T) > sizeof(std::int32_t)) {
             if (!std::in_range<std::int32_t>(value)) return static_cast<std::int64_t>(i);
         }
-        out[i] = static_cast<std::int32_t>(value);  // NOLINT(bugprone-signed-char-misuse): one type of token is int8
+        // One type of token is int8. NOLINTNEXTLINE(bugprone-signed-char-misuse)
+        out[i] = static_cast<std::int32_t>(value);
     }
     return -1;
 }

@@ -133,7 +133,7 @@ std::vector<Call> end_calls() {
              [](const Device& d, const Views& v) { embedding_forward(d, v[0], v[1], v[2], 6, 0, v[3]); }},
             {"embedding_backward",
              {ids,
-              {"dy", kTokens, 16},
+              {"dy", kTokens, 16, DType::f32, kType},
               {"dtable", 19, 16, DType::f32, kRows},
               {"dpositions", 6, 16, DType::f32, kRows | kLeftOut}},
              [](const Device& d, const Views& v) { embedding_backward(d, v[0], v[1], 6, v[2], v[3]); }},
