@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -14,6 +15,7 @@
 #include "spec/config.h"
 #include "spec/validate.h"
 #include "train/benchmark.h"
+#include "train/breakdown.h"
 
 namespace longhaul::cli {
 
@@ -36,6 +38,7 @@ struct BenchOptions {
     std::vector<std::string> sets;
     std::int64_t batch = 4, micro_batch = 0, seq = 0, steps = 3, warmup = 1;
     std::string recompute;
+    bool breakdown = false;
 };
 
 std::vector<DType> precisions(const BenchOptions& o) {
@@ -108,6 +111,33 @@ void run_memory(const BenchOptions& o) {
     if (o.json) fmt::print("{}\n", document.dump(2));
 }
 
+double best_memory_rate() {
+    double best = 0;
+    for (const train::MemoryRate& rate : train::benchmark_memory(std::size_t{1} << 29U, 0.3))
+        best = std::max(best, rate.bytes_per_s);
+    return best;
+}
+
+ordered_json to_json(const train::Breakdown& b) {
+    ordered_json document{{"memory_bytes_per_s", b.memory_rate},
+                          {"product_ms", b.product_seconds * 1e3},
+                          {"other_ops_ms", b.other_seconds * 1e3},
+                          {"outside_ops_ms", b.outside_seconds * 1e3},
+                          {"share_not_product", 1 - b.product_seconds / b.step_seconds},
+                          {"ops", ordered_json::array()}};
+    for (const train::OpLine& line : b.lines) {
+        document["ops"].push_back({{"op", line.op},
+                                   {"extents", line.extents},
+                                   {"calls", line.calls},
+                                   {"ms", line.seconds * 1e3},
+                                   {"flops", line.flops},
+                                   {"bytes", line.bytes},
+                                   {"bound", line.by_memory ? "memory" : "compute"},
+                                   {"share_of_limit", line.limit_seconds / line.seconds}});
+    }
+    return document;
+}
+
 spec::Run step_run(const BenchOptions& o) {
     std::vector<std::string> sets;
     if (o.config.empty()) sets.push_back("model.preset=" + o.preset);
@@ -138,9 +168,10 @@ void run_step(const BenchOptions& o) {
                    static_cast<double>(spec::parameter_count(run.model)) / 1e6, run.train.global_batch,
                    spec::sequence(run), run.parallel.micro_batch, threads());
     }
+    const double memory_rate = o.breakdown ? best_memory_rate() : 0;
     for (const DType precision : precisions(o)) {
         run.train.precision = precision;
-        const train::StepBenchmark b = train::benchmark_step(run, o.warmup, o.steps);
+        const train::StepBenchmark b = train::benchmark_step(run, o.warmup, o.steps, o.breakdown);
         document["results"].push_back({{"precision", name_of(precision)},
                                        {"tokens_per_s", b.tokens_per_s},
                                        {"mfu", b.mfu},
@@ -157,6 +188,9 @@ void run_step(const BenchOptions& o) {
                                        {"peak_flops", b.peak_flops},
                                        {"planned_bytes", b.planned_bytes},
                                        {"used_bytes", b.used_bytes}});
+        std::optional<train::Breakdown> breakdown;
+        if (o.breakdown) breakdown = train::break_down(b, memory_rate);
+        if (breakdown) document["results"].back()["breakdown"] = to_json(*breakdown);
         if (o.json) continue;
         fmt::print("{}: {:.1f} tokens/s, MFU {:.1f}% of {}\n", name_of(precision), b.tokens_per_s,
                    100 * b.mfu, human_flops(b.peak_flops));
@@ -167,6 +201,7 @@ void run_step(const BenchOptions& o) {
             b.optimizer_ms);
         fmt::print("  memory planned {}, used {}\n", observe::human_bytes(b.planned_bytes),
                    observe::human_bytes(b.used_bytes));
+        if (breakdown) fmt::print("{}", train::breakdown_text(*breakdown));
     }
     if (o.json) fmt::print("{}\n", document.dump(2));
 }
@@ -211,6 +246,8 @@ void add_bench(CLI::App& app, int& /*status*/) {
     step->add_option("--steps", o->steps, "Counted steps")->check(CLI::Range(1, 100000));
     step->add_option("--warmup", o->warmup, "Steps before them that don't count")
         ->check(CLI::Range(0, 100000));
+    step->add_flag("--breakdown", o->breakdown,
+                   "Time, FLOPs, bytes and share of the limit of every op, and what is not matrix product");
     step->callback([o] { run_step(*o); });
 }
 

@@ -90,4 +90,12 @@ Isa Device::isa() const {
     return state_->isa;
 }
 
+void Device::set_profile(Profile* profile) const {
+    state_->profile = profile;
+}
+
+Profile* Device::profile() const {
+    return state_->profile;
+}
+
 }  // namespace longhaul::kernels

@@ -26,6 +26,8 @@ enum class Isa { sse2, avx2, avx512, avx512_bf16, amx };
 // tests.
 enum class Backend { cpu, reference };
 
+class Profile;
+
 class Device {
 public:
     // The best instruction set, or the one that the environment variable LONGHAUL_ISA names: Error bad_config
@@ -43,6 +45,11 @@ public:
 
     [[nodiscard]] Backend backend() const;
     [[nodiscard]] Isa isa() const;
+
+    // Where ops add what they cost; null (the default) costs nothing. Must outlive its use here. State as
+    // scratch memory is, so a const device takes it.
+    void set_profile(Profile* profile) const;
+    [[nodiscard]] Profile* profile() const;
 
     struct State;  // private to kernels/
     [[nodiscard]] State& state() const { return *state_; }

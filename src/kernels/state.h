@@ -57,6 +57,7 @@ struct Device::State {
     Isa isa;
     std::int64_t vector_targets = 0;  // Highway's bits of the instruction sets that may be used
     ScratchPool scratch;
+    Profile* profile = nullptr;
     std::unique_ptr<Products> products;
 };
 

@@ -56,7 +56,7 @@ void fill_random(const Buffer& buffer, DType dtype, std::int64_t count, std::uin
 
 }  // namespace
 
-StepBenchmark benchmark_step(const spec::Run& run, std::int64_t warmup, std::int64_t steps) {
+StepBenchmark benchmark_step(const spec::Run& run, std::int64_t warmup, std::int64_t steps, bool by_op) {
     MemoryLedger ledger;
     const kernels::Device device = kernels::Device::cpu(&ledger);
     StepBenchmark result;
@@ -82,7 +82,9 @@ StepBenchmark benchmark_step(const spec::Run& run, std::int64_t warmup, std::int
     });
 
     std::vector<double> totals, data, forward, backward, update;
+    kernels::Profile profile;
     for (std::int64_t i = 0; i < warmup + steps; ++i) {
+        if (i == warmup && by_op) device.set_profile(&profile);
         const StepOutcome outcome = executor.run_step(i + 1, i + 1);
         if (i < warmup) continue;
         totals.push_back(outcome.times.total() * 1e3);
@@ -94,6 +96,8 @@ StepBenchmark benchmark_step(const spec::Run& run, std::int64_t warmup, std::int
     result.steps = steps;
     result.step_ms = median(totals);
     result.step_ms_least = *std::min_element(totals.begin(), totals.end());
+    result.step_ms_mean =
+        std::accumulate(totals.begin(), totals.end(), 0.0) / static_cast<double>(totals.size());
     result.step_ms_most = *std::max_element(totals.begin(), totals.end());
     result.data_ms = median(data);
     result.forward_ms = median(forward);
@@ -104,6 +108,8 @@ StepBenchmark benchmark_step(const spec::Run& run, std::int64_t warmup, std::int
     result.flops_per_token = spec::train_flops_per_token(run.model, spec::sequence(run));
     result.mfu = result.tokens_per_s * result.flops_per_token / result.peak_flops;
     result.used_bytes = ledger.peak();
+    device.set_profile(nullptr);
+    result.ops = profile.records();
     return result;
 }
 

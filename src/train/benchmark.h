@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/device.h"
+#include "kernels/profile.h"
 #include "spec/run.h"
 #include "tensor/dtype.h"
 
@@ -14,17 +15,19 @@ struct StepBenchmark {
     DType precision = DType::f32;
     std::int64_t steps = 0;
     double step_ms = 0;  // median over steps, all of the step: data, forward, backward, clipping, update
-    double step_ms_least = 0, step_ms_most = 0;
+    double step_ms_least = 0, step_ms_most = 0, step_ms_mean = 0;
     double data_ms = 0, forward_ms = 0, backward_ms = 0, optimizer_ms = 0;  // medians of the phases
     double tokens_per_s = 0;
     double flops_per_token = 0;
     double peak_flops = 0;  // best matrix-multiply rate in this precision with the same threads
     double mfu = 0;
     std::size_t planned_bytes = 0, used_bytes = 0;
+    std::vector<kernels::OpRecord> ops;  // sums over the counted steps; empty unless asked for
 };
 // Random tokens, `warmup` uncounted steps, then `steps` counted ones. run.train.precision is what is
-// measured.
-StepBenchmark benchmark_step(const spec::Run& run, std::int64_t warmup, std::int64_t steps);
+// measured. With `by_op` every op is timed, too.
+StepBenchmark benchmark_step(const spec::Run& run, std::int64_t warmup, std::int64_t steps,
+                             bool by_op = false);
 
 struct GemmRate {
     DType precision = DType::f32;

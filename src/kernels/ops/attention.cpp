@@ -5,6 +5,7 @@
 #include "kernels/cpu/cpu.h"
 #include "kernels/ops/checks.h"
 #include "kernels/ops/dispatch.h"
+#include "kernels/profile.h"
 #include "kernels/reference/reference.h"
 #include "kernels/state.h"
 
@@ -48,6 +49,7 @@ void attention_forward(const Device& device, const AttentionShape& shape, ConstT
     check_dropout(op, mask);
     require(!mask.on() || shape.queries == shape.keys, ErrorCode::internal,
             "{}: dropout with {} queries and {} keys", op, shape.queries, shape.keys);
+    const OpTimer timer(device, op, q.dtype, [&] { return attention_cost(shape, q.dtype, false); });
     dispatch<cpu::attention_forward, reference::attention_forward>(device, shape, q, k, v, mask, o, lse);
 }
 
@@ -79,6 +81,7 @@ void attention_backward(const Device& device, const AttentionShape& shape, Const
     check_queries(op, "dq", shape, dq, q.dtype);
     check_keys(op, "dk", shape, dk, q.dtype);
     check_keys(op, "dv", shape, dv, q.dtype);
+    const OpTimer timer(device, op, q.dtype, [&] { return attention_cost(shape, q.dtype, true); });
     dispatch<cpu::attention_backward, reference::attention_backward>(device, shape, q, k, v, o, lse, d_o,
                                                                      mask, dq, dk, dv);
 }

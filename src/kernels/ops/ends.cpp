@@ -2,6 +2,7 @@
 #include "kernels/cpu/cpu.h"
 #include "kernels/ops/checks.h"
 #include "kernels/ops/dispatch.h"
+#include "kernels/profile.h"
 #include "kernels/reference/reference.h"
 
 namespace longhaul::kernels {
@@ -41,6 +42,7 @@ void embedding_forward(const Device& device, ConstTensorView ids, ConstTensorVie
                 "{}: positions {} to {} are not in a table of {}", op, first_position,
                 first_position + std::min(sequence, y.rows()), positions.rows());
     }
+    const OpTimer timer(device, op, y.dtype, [&] { return traffic(bytes_of(ids, y, y)); });
     dispatch<cpu::embedding_forward, reference::embedding_forward>(device, ids, table, positions, sequence,
                                                                    first_position, y);
 }
@@ -58,6 +60,7 @@ void embedding_backward(const Device& device, ConstTensorView ids, ConstTensorVi
         require(std::min(sequence, dy.rows()) <= dpositions.rows(), ErrorCode::internal,
                 "{}: a sequence of {} is longer than the {} positions", op, sequence, dpositions.rows());
     }
+    const OpTimer timer(device, op, dy.dtype, [&] { return traffic(bytes_of(ids, dy, dy, dy)); });
     dispatch<cpu::embedding_backward, reference::embedding_backward>(device, ids, dy, sequence, dtable,
                                                                      dpositions);
 }
@@ -73,6 +76,7 @@ void cross_entropy(const Device& device, ConstTensorView logits, ConstTensorView
         check_compute_type(op, "dlogits", dlogits.dtype);
         check_matrix(op, "dlogits", dlogits, dlogits.dtype, logits.rows(), logits.columns());
     }
+    const OpTimer timer(device, op, logits.dtype, [&] { return traffic(bytes_of(logits, dlogits)); });
     dispatch<cpu::cross_entropy, reference::cross_entropy>(device, logits, targets, scale, losses, dlogits);
 }
 

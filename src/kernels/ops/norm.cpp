@@ -2,6 +2,7 @@
 #include "kernels/cpu/cpu.h"
 #include "kernels/ops/checks.h"
 #include "kernels/ops/dispatch.h"
+#include "kernels/profile.h"
 #include "kernels/reference/reference.h"
 
 namespace longhaul::kernels {
@@ -25,6 +26,7 @@ void layernorm_forward(const Device& device, ConstTensorView x, ConstTensorView 
     check_matrix(op, "y", y, x.dtype, x.rows(), x.columns());
     check_vector(op, "mean", mean, DType::f32, x.rows());
     check_vector(op, "rstd", rstd, DType::f32, x.rows());
+    const OpTimer timer(device, op, x.dtype, [&] { return traffic(bytes_of(x, y)); });
     dispatch<cpu::layernorm_forward, reference::layernorm_forward>(device, x, weight, bias, eps, y, mean,
                                                                    rstd);
 }
@@ -40,6 +42,7 @@ void layernorm_backward(const Device& device, ConstTensorView dy, ConstTensorVie
     check_matrix(op, "dx", dx, x.dtype, x.rows(), x.columns());
     check_vector(op, "dweight", dweight, DType::f32, x.columns());
     check_optional_vector(op, "dbias", dbias, DType::f32, x.columns());
+    const OpTimer timer(device, op, x.dtype, [&] { return traffic(bytes_of(dy, x, dx)); });
     dispatch<cpu::layernorm_backward, reference::layernorm_backward>(device, dy, x, weight, mean, rstd, dx,
                                                                      dweight, dbias, accumulate);
 }
@@ -50,6 +53,7 @@ void rmsnorm_forward(const Device& device, ConstTensorView x, ConstTensorView we
     check_input(op, x, weight);
     check_matrix(op, "y", y, x.dtype, x.rows(), x.columns());
     check_vector(op, "rstd", rstd, DType::f32, x.rows());
+    const OpTimer timer(device, op, x.dtype, [&] { return traffic(bytes_of(x, y)); });
     dispatch<cpu::rmsnorm_forward, reference::rmsnorm_forward>(device, x, weight, eps, y, rstd);
 }
 
@@ -61,6 +65,7 @@ void rmsnorm_backward(const Device& device, ConstTensorView dy, ConstTensorView 
     check_vector(op, "rstd", rstd, DType::f32, x.rows());
     check_matrix(op, "dx", dx, x.dtype, x.rows(), x.columns());
     check_vector(op, "dweight", dweight, DType::f32, x.columns());
+    const OpTimer timer(device, op, x.dtype, [&] { return traffic(bytes_of(dy, x, dx)); });
     dispatch<cpu::rmsnorm_backward, reference::rmsnorm_backward>(device, dy, x, weight, rstd, dx, dweight,
                                                                  accumulate);
 }

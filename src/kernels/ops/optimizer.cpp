@@ -2,6 +2,7 @@
 #include "kernels/cpu/cpu.h"
 #include "kernels/ops/checks.h"
 #include "kernels/ops/dispatch.h"
+#include "kernels/profile.h"
 #include "kernels/reference/reference.h"
 
 namespace longhaul::kernels {
@@ -21,6 +22,10 @@ void adamw_update(const Device& device, const AdamStep& step, std::span<float> w
     check_size(op, "m", m.size(), weight.size());
     check_size(op, "v", v.size(), weight.size());
     check_copy(op, copy, weight.size());
+    const OpTimer timer(device, op, DType::f32, [&] {
+        return traffic(7.0 * static_cast<double>(sizeof(float)) * static_cast<double>(weight.size()) +
+                       static_cast<double>(copy.size_bytes()));
+    });
     dispatch<cpu::adamw_update, reference::adamw_update>(device, step, weight, grad, m, v, copy);
 }
 
@@ -31,6 +36,9 @@ LambNorms lamb_direction(const Device& device, const AdamStep& step, std::span<c
     check_size(op, "m", m.size(), weight.size());
     check_size(op, "v", v.size(), weight.size());
     LambNorms norms;
+    const OpTimer timer(device, op, DType::f32, [&] {
+        return traffic(7.0 * static_cast<double>(sizeof(float)) * static_cast<double>(weight.size()));
+    });
     dispatch<cpu::lamb_direction, reference::lamb_direction>(device, step, weight, grad, m, v, norms);
     return norms;
 }
@@ -40,6 +48,10 @@ void lamb_apply(const Device& device, float rate, std::span<float> weight, std::
     constexpr const char* op = "lamb_apply";
     check_size(op, "u", u.size(), weight.size());
     check_copy(op, copy, weight.size());
+    const OpTimer timer(device, op, DType::f32, [&] {
+        return traffic(3.0 * static_cast<double>(sizeof(float)) * static_cast<double>(weight.size()) +
+                       static_cast<double>(copy.size_bytes()));
+    });
     dispatch<cpu::lamb_apply, reference::lamb_apply>(device, rate, weight, u, copy);
 }
 

@@ -4,6 +4,7 @@
 #include "kernels/cpu/cpu.h"
 #include "kernels/ops/checks.h"
 #include "kernels/ops/dispatch.h"
+#include "kernels/profile.h"
 #include "kernels/reference/reference.h"
 
 namespace longhaul::kernels {
@@ -38,6 +39,7 @@ void rope(const Device& device, ConstTensorView table, std::int64_t head_dim, st
         sequence > 0 && first_position >= 0 && first_position + std::min(sequence, x.rows()) <= table.rows(),
         ErrorCode::internal, "{}: positions {} to {} are not in a table of {}", op, first_position,
         first_position + std::min(sequence, x.rows()), table.rows());
+    const OpTimer timer(device, op, x.dtype, [&] { return traffic(bytes_of(x, x)); });
     dispatch<cpu::rope, reference::rope>(device, table, head_dim, sequence, first_position, inverse, x);
 }
 
@@ -49,6 +51,7 @@ void dropout(const Device& device, ConstTensorView x, const Dropout& mask, std::
     check_matrix(op, "y", y, x.dtype, x.rows(), x.columns());
     check_dropout(op, mask);
     require(sequence > 0, ErrorCode::internal, "{}: the sequence length is {}", op, sequence);
+    const OpTimer timer(device, op, x.dtype, [&] { return traffic(bytes_of(x, y)); });
     dispatch<cpu::dropout, reference::dropout>(device, x, mask, sequence, y);
 }
 
