@@ -11,11 +11,10 @@
 
 #include "base/parallel_for.h"
 #include "kernels/cpu/attention-inl.h"
+#include "kernels/cpu/attention_pairs.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/dispatch.h"
 #include "kernels/state.h"
-
-#include <hwy/contrib/math/math-inl.h>
 
 HWY_BEFORE_NAMESPACE();
 namespace longhaul::kernels::cpu::HWY_NAMESPACE {
@@ -79,21 +78,6 @@ void probabilities(const AttentionTask& t, const AttentionBackward<T>& a, const 
     }
 }
 
-// delta[r] = sum over keys of p dp = the output times its gradient (Dao 2023).
-template <typename T>
-void row_sums(const AttentionTask& t, const AttentionBackward<T>& a, const BackwardScratch& s,
-              const QueryBlock& q) {
-    const std::int64_t n = lanes();
-    for (std::int64_t r = 0; r < q.rows; ++r) {
-        const T* out = a.o + (q.first + r) * t.o_stride + q.head * t.head_dim;
-        const T* d_out = a.d_o + (q.first + r) * a.d_o_stride + q.head * t.head_dim;
-        Vec dot = hn::Zero(Tag());
-        for (std::int64_t c = 0; c < t.head_dim; c += n)
-            dot = hn::MulAdd(load(out + c, t.head_dim - c), load(d_out + c, t.head_dim - c), dot);
-        s.delta[r] = sum_of(dot);
-    }
-}
-
 // The gradients of a query's scores sum to zero, as softmax doesn't see a shift; so do the keys' gradients of
 // a sequence, and the gradient of a bias on keys is zero. What rounding leaves of it, AdamW would blow up to
 // whole steps (the moments cancel in m / sqrt(v)). So the remainder of each column is taken out of its
@@ -129,7 +113,7 @@ void query_block(const AttentionTask& t, const AttentionBackward<T>& a, const Dr
               q.rows);
     std::fill_n(s.dq, q.rows * dim, 0.0F);
     const KeyRange range = visible_blocks(t, q.first, q.rows);
-    row_sums(t, a, s, q);
+    output_products(t, a, q.head, q.first, q.rows, s.delta);
     for (std::int64_t b = range.first_block; b < range.end_block; ++b) {
         probabilities(t, a, mask, s, q, b);
         // dp becomes the gradient of the scores, p the probabilities behind dropout.
@@ -205,10 +189,10 @@ HWY_EXPORT(backward_bf16);
 
 namespace {
 
-template <typename T, typename Backward>
-void run(const Device& device, const Backward& backward, const AttentionShape& s, ConstTensorView q,
-         ConstTensorView k, ConstTensorView v, ConstTensorView o, ConstTensorView lse, ConstTensorView d_o,
-         const Dropout& mask, TensorView dq, TensorView dk, TensorView dv) {
+template <typename T, typename Backward, typename Scratch>
+void run(const Device& device, const Backward& backward, const Scratch& floats_of, const AttentionShape& s,
+         ConstTensorView q, ConstTensorView k, ConstTensorView v, ConstTensorView o, ConstTensorView lse,
+         ConstTensorView d_o, const Dropout& mask, TensorView dq, TensorView dk, TensorView dv) {
     const std::int64_t group = s.heads / s.kv_heads;
     parallel_for(s.batch * s.kv_heads, [&](std::int64_t task) {
         const std::int64_t b = task / s.kv_heads;
@@ -242,7 +226,7 @@ void run(const Device& device, const Backward& backward, const AttentionShape& s
                                      dk.row_stride,
                                      dv.row_stride};
         const ScratchPool::Block scratch(device.state().scratch,
-                                         static_cast<std::size_t>(backward_scratch(t)) * sizeof(float));
+                                         static_cast<std::size_t>(floats_of(t)) * sizeof(float));
         backward(t, a, mask, scratch.as<float>());
     });
 }
@@ -254,11 +238,17 @@ bool attention_backward(const Device& device, const AttentionShape& shape, Const
                         ConstTensorView d_o, const Dropout& mask, TensorView dq, TensorView dk,
                         TensorView dv) {
     if (q.dtype == DType::f32) {
-        run<float>(device, LONGHAUL_DISPATCH(device, backward_f32), shape, q, k, v, o, lse, d_o, mask, dq, dk,
-                   dv);
+        run<float>(device, LONGHAUL_DISPATCH(device, backward_f32), backward_scratch, shape, q, k, v, o, lse,
+                   d_o, mask, dq, dk, dv);
+    } else if (device.isa() >= Isa::avx512_bf16) {
+        // No less than what the plan of a run's memory takes this to be.
+        const auto scratch = [](const AttentionTask& t) {
+            return std::max(backward_pairs_scratch(t), backward_scratch(t));
+        };
+        run<bf16>(device, backward_pairs, scratch, shape, q, k, v, o, lse, d_o, mask, dq, dk, dv);
     } else {
-        run<bf16>(device, LONGHAUL_DISPATCH(device, backward_bf16), shape, q, k, v, o, lse, d_o, mask, dq, dk,
-                  dv);
+        run<bf16>(device, LONGHAUL_DISPATCH(device, backward_bf16), backward_scratch, shape, q, k, v, o, lse,
+                  d_o, mask, dq, dk, dv);
     }
     return true;
 }

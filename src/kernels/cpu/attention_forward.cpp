@@ -11,53 +11,13 @@
 
 #include "base/parallel_for.h"
 #include "kernels/cpu/attention-inl.h"
+#include "kernels/cpu/attention_pairs.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/dispatch.h"
 #include "kernels/state.h"
 
-#include <hwy/contrib/math/math-inl.h>
-
 HWY_BEFORE_NAMESPACE();
 namespace longhaul::kernels::cpu::HWY_NAMESPACE {
-
-// Rescales what was summed so far where a row's maximum rises, and turns scores into probabilities against
-// it.
-HWY_INLINE void softmax_rows(float* scores, std::int64_t rows, float* most, float* sums, float* out,
-                             std::int64_t dim) {
-    const std::int64_t n = lanes();
-    for (std::int64_t r = 0; r < rows; ++r) {
-        float* row = scores + r * kKeyBlock;
-        Vec top = load(row);
-        for (std::int64_t j = n; j < kKeyBlock; j += n) top = hn::Max(top, load(row + j));
-        const float block_top = hn::GetLane(hn::MaxOfLanes(Tag(), top));
-        const float new_top = std::max(most[r], block_top);
-        if (new_top == -std::numeric_limits<float>::infinity()) {
-            // A window hides all of the block from this row, and nothing was seen before it.
-            std::fill_n(row, kKeyBlock, 0.0F);
-            continue;
-        }
-        const Vec tops = hn::Set(Tag(), new_top);
-        Vec block_sum = hn::Zero(Tag());
-        for (std::int64_t j = 0; j < kKeyBlock; j += n) {
-            const Vec score = load(row + j);
-            // Highway's Exp of minus infinity is 0.
-            const Vec p = hn::Exp(Tag(), hn::Max(hn::Sub(score, tops), hn::Set(Tag(), -200.0F)));
-            const Vec seen =
-                hn::IfThenElseZero(hn::Gt(score, hn::Set(Tag(), std::numeric_limits<float>::lowest())), p);
-            block_sum = hn::Add(block_sum, seen);
-            store(seen, row + j);
-        }
-        if (most[r] != new_top) {
-            const float rescale = std::exp(most[r] - new_top);
-            sums[r] *= rescale;
-            const Vec factor = hn::Set(Tag(), rescale);
-            for (std::int64_t c = 0; c < dim; c += n)
-                store(hn::Mul(load(out + r * dim + c), factor), out + r * dim + c);
-            most[r] = new_top;
-        }
-        sums[r] += sum_of(block_sum);
-    }
-}
 
 template <typename T>
 void forward_task(const AttentionTask& t, const AttentionForward<T>& a, const Dropout& mask, float* scratch) {
@@ -91,7 +51,7 @@ void forward_task(const AttentionTask& t, const AttentionForward<T>& a, const Dr
                 product(query, dim, 1, keys + b * kKeyBlock * dim, kKeyBlock, scores, kKeyBlock, rows,
                         kKeyBlock, t.head_dim, false);
                 hide(t, first, rows, b, scores);
-                softmax_rows(scores, rows, most, sums, out, dim);
+                softmax_rows(scores, rows, 1.0F, most, sums, out, dim);
                 if (mask.on()) mask_block(t, mask, t.head_number + h, first, rows, b, scores);
                 product(scores, kKeyBlock, 1, values + b * kKeyBlock * dim, dim, out, dim, rows, dim,
                         kKeyBlock, true);
@@ -170,10 +130,10 @@ namespace {
 
 constexpr std::int64_t kFewQueries = 4;
 
-template <typename T, typename Forward, typename Few>
-void run(const Device& device, const Forward& forward, const Few& few, const AttentionShape& s,
-         ConstTensorView q, ConstTensorView k, ConstTensorView v, const Dropout& mask, TensorView o,
-         TensorView lse) {
+template <typename T, typename Forward, typename Scratch, typename Few>
+void run(const Device& device, const Forward& forward, const Scratch& floats_of, const Few& few,
+         const AttentionShape& s, ConstTensorView q, ConstTensorView k, ConstTensorView v,
+         const Dropout& mask, TensorView o, TensorView lse) {
     const std::int64_t group = s.heads / s.kv_heads;
     parallel_for(s.batch * s.kv_heads, [&](std::int64_t task) {
         const std::int64_t b = task / s.kv_heads;
@@ -196,7 +156,7 @@ void run(const Device& device, const Forward& forward, const Few& few, const Att
                                     o.as<T>() + b * s.queries * o.row_stride + g * group * s.head_dim,
                                     lse.as<float>() + (b * s.heads + g * group) * s.queries};
         const bool is_few = s.queries <= kFewQueries && !mask.on();
-        const std::int64_t floats = is_few ? s.keys : forward_scratch(t);
+        const std::int64_t floats = is_few ? s.keys : floats_of(t);
         const ScratchPool::Block scratch(device.state().scratch,
                                          static_cast<std::size_t>(floats) * sizeof(float));
         if (is_few) {
@@ -213,11 +173,14 @@ bool attention_forward(const Device& device, const AttentionShape& shape, ConstT
                        ConstTensorView k, ConstTensorView v, const Dropout& mask, TensorView o,
                        TensorView lse) {
     if (q.dtype == DType::f32) {
-        run<float>(device, LONGHAUL_DISPATCH(device, forward_f32), LONGHAUL_DISPATCH(device, few_f32), shape,
-                   q, k, v, mask, o, lse);
+        run<float>(device, LONGHAUL_DISPATCH(device, forward_f32), forward_scratch,
+                   LONGHAUL_DISPATCH(device, few_f32), shape, q, k, v, mask, o, lse);
+    } else if (device.isa() >= Isa::avx512_bf16) {
+        run<bf16>(device, forward_pairs, forward_pairs_scratch, LONGHAUL_DISPATCH(device, few_bf16), shape, q,
+                  k, v, mask, o, lse);
     } else {
-        run<bf16>(device, LONGHAUL_DISPATCH(device, forward_bf16), LONGHAUL_DISPATCH(device, few_bf16), shape,
-                  q, k, v, mask, o, lse);
+        run<bf16>(device, LONGHAUL_DISPATCH(device, forward_bf16), forward_scratch,
+                  LONGHAUL_DISPATCH(device, few_bf16), shape, q, k, v, mask, o, lse);
     }
     return true;
 }
