@@ -9,16 +9,18 @@ namespace longhaul::model {
 
 namespace {
 
-// A chunk's fp32 logits take about this many bytes: enough rows for an efficient product, far from all of
-// them.
-constexpr std::int64_t kChunkBytes = 32 << 20;
+// A chunk's fp32 logits take at most about this many bytes: enough rows for an efficient product, far from
+// all of them.
+constexpr std::int64_t kChunkBytes = 128 << 20;
 constexpr std::int64_t kLeastRows = 16;
 
 }  // namespace
 
 void Head::lay_out(Arena& arena, const spec::Model& m, const Geometry& geometry, DType compute) {
-    const std::int64_t rows = kChunkBytes / (4 * m.vocab) / kLeastRows * kLeastRows;
-    chunk_ = std::min(geometry.tokens(), std::max(rows, kLeastRows));
+    const std::int64_t most = std::max(kChunkBytes / (4 * m.vocab) / kLeastRows * kLeastRows, kLeastRows);
+    // Equal chunks: a short last one would run far from the peak.
+    const std::int64_t chunks = div_ceil(geometry.tokens(), most);
+    chunk_ = std::min(geometry.tokens(), round_up(div_ceil(geometry.tokens(), chunks), kLeastRows));
     const Shape hidden{geometry.tokens(), m.hidden};
     normed_ = arena.take("head normed", compute, hidden);
     d_normed_ = arena.take("d head normed", compute, hidden);

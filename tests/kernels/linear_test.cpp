@@ -22,6 +22,10 @@ std::vector<Extents> shapes() {
     all.push_back({33, 257, 257, 0});
     all.push_back({257, 257, 33, 3});
     all.push_back({1, 257, 700, 0});
+    // Sums of more terms than one call of the library takes, in each of the three directions.
+    all.push_back({9, 17, 9001, 3});
+    all.push_back({350, 17, 9001, 0});
+    all.push_back({9001, 17, 9, 1});
     // More than one tile in each direction, with edges.
     all.push_back({600, 40, 530, 0});
     all.push_back({530, 40, 600, 1});

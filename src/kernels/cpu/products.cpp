@@ -41,14 +41,30 @@ dnnl::memory::data_type library_type(DType dtype) {
 struct Tiling {
     std::int64_t rows;
     std::int64_t columns;
+    std::int64_t depth;  // of k, that one call of the library sums
 };
 
+// The least equal pieces of `extent` that are at most `most` long, in steps of 16.
+std::int64_t equal_pieces(std::int64_t extent, std::int64_t most) {
+    return round_up<std::int64_t>(div_ceil(extent, div_ceil(extent, most)), 16);
+}
+
 // Large enough to run near the peak, small enough that many threads find work; a function of the shape alone.
+// Measured: docs/performance.md.
 Tiling tiling(const Product& p) {
-    // The tile kernels of the library for bf16 want whole, dense rows of c.
-    if (p.a.dtype == DType::bf16 && p.c_step == p.n && p.a.column_step == 1 && p.m >= 512) return {256, p.n};
+    constexpr std::int64_t kLong = 8192;
+    const bool transposed = p.a.column_step != 1;
+    // Packing a transposed operand is paid once for each tile of a row.
+    if (transposed && p.m * p.n >= 2 << 20) return {512, std::min<std::int64_t>(1024, p.n), p.k};
+    // A long sum reads its operands from memory; in parts they stay in the cache.
+    if (!transposed && p.k > kLong && !(p.accumulate && p.c_dtype == DType::bf16))
+        return {equal_pieces(p.m, 320), equal_pieces(p.n, 384), equal_pieces(p.k, 3200)};
+    if (!transposed && p.n > kLong) return {equal_pieces(p.m, 640), 512, p.k};
+    // The library's tile kernels want whole, dense rows of c.
+    const bool whole_rows = p.a.dtype == DType::bf16 || p.n <= 1024;
+    if (!transposed && whole_rows && p.c_step == p.n && p.m >= 512) return {256, p.n, p.k};
     Tiling tile{std::min<std::int64_t>(512, round_up<std::int64_t>(p.m, 16)),
-                std::min<std::int64_t>(512, round_up<std::int64_t>(p.n, 16))};
+                std::min<std::int64_t>(512, round_up<std::int64_t>(p.n, 16)), p.k};
     constexpr std::int64_t kEnough = 16;
     constexpr std::int64_t kSmall = 1 << 23;
     while (div_ceil(p.m, tile.rows) * div_ceil(p.n, tile.columns) < kEnough &&
@@ -60,9 +76,36 @@ Tiling tiling(const Product& p) {
     return tile;
 }
 
-const std::byte* at(const Operand& x, std::int64_t row, std::int64_t column) {
-    return static_cast<const std::byte*>(x.data) +
-           (row * x.row_step + column * x.column_step) * static_cast<std::int64_t>(size_of(x.dtype));
+// `x` from its element (row, column) on.
+Operand from(Operand x, std::int64_t row, std::int64_t column) {
+    x.data = static_cast<const std::byte*>(x.data) +
+             (row * x.row_step + column * x.column_step) * static_cast<std::int64_t>(size_of(x.dtype));
+    return x;
+}
+
+// Rows and columns of c from (row, column) on, with all of k.
+Product tile_of(const Product& p, const Tiling& tile, std::int64_t row, std::int64_t column) {
+    Product t = p;
+    t.m = std::min(tile.rows, p.m - row);
+    t.n = std::min(tile.columns, p.n - column);
+    t.a = from(p.a, row, 0);
+    t.b = from(p.b, 0, column);
+    if (p.bias != nullptr) t.bias = p.bias + column;
+    t.c = const_cast<void*>(from({p.c, p.c_dtype, p.c_step, 1}, row, column).data);
+    return t;
+}
+
+// The terms of the sums from `first` on: added to what earlier ones left in c.
+Product depth_of(const Product& p, std::int64_t first, std::int64_t depth) {
+    Product part = p;
+    part.k = std::min(depth, p.k - first);
+    part.a = from(p.a, 0, first);
+    part.b = from(p.b, first, 0);
+    if (first > 0) {
+        part.accumulate = true;
+        part.bias = nullptr;
+    }
+    return part;
 }
 
 }  // namespace
@@ -72,15 +115,15 @@ struct Products::Cache {
     std::mutex mutex;
     std::unordered_map<Key, std::unique_ptr<Primitive>, KeyHash> primitives;
 
-    const Primitive& find(const Product& product, std::int64_t m, std::int64_t n);
+    const Primitive& find(const Product& product);
     std::unique_ptr<Primitive> make(const Key& key) const;
-    void execute(const Primitive& primitive, const Product& product, std::int64_t row, std::int64_t column,
-                 ScratchPool& pool) const;
+    void execute(const Product& product, ScratchPool& pool);
+    void execute_in_parts(const Product& product, std::int64_t depth, ScratchPool& pool);
 };
 
-const Primitive& Products::Cache::find(const Product& p, std::int64_t m, std::int64_t n) {
-    const Key key{m,
-                  n,
+const Primitive& Products::Cache::find(const Product& p) {
+    const Key key{p.m,
+                  p.n,
                   p.k,
                   p.a.row_step,
                   p.a.column_step,
@@ -120,24 +163,43 @@ std::unique_ptr<Primitive> Products::Cache::make(const Key& key) const {
         Primitive{dnnl::matmul(chosen), a, b, bias, c, chosen.scratchpad_desc()});
 }
 
-void Products::Cache::execute(const Primitive& primitive, const Product& p, std::int64_t row,
-                              std::int64_t column, ScratchPool& pool) const {
+void Products::Cache::execute(const Product& p, ScratchPool& pool) {
     const SingleThread single;
+    const Primitive& primitive = find(p);
     // The library takes no pointers to const.
     const auto wrap = [&](const dnnl::memory::desc& description, const void* data) {
         return dnnl::memory(description, engine, const_cast<void*>(data));
     };
-    const Operand c{p.c, p.c_dtype, p.c_step, 1};
     const ScratchPool::Block scratch(pool, primitive.scratch.get_size());
     std::unordered_map<int, dnnl::memory> arguments{
-        {DNNL_ARG_SRC, wrap(primitive.a, at(p.a, row, 0))},
-        {DNNL_ARG_WEIGHTS, wrap(primitive.b, at(p.b, 0, column))},
-        {DNNL_ARG_DST, wrap(primitive.c, at(c, row, column))},
+        {DNNL_ARG_SRC, wrap(primitive.a, p.a.data)},
+        {DNNL_ARG_WEIGHTS, wrap(primitive.b, p.b.data)},
+        {DNNL_ARG_DST, wrap(primitive.c, p.c)},
         {DNNL_ARG_SCRATCHPAD, wrap(primitive.scratch, scratch.data())}};
-    if (p.bias != nullptr) arguments.emplace(DNNL_ARG_BIAS, wrap(primitive.bias, p.bias + column));
+    if (p.bias != nullptr) arguments.emplace(DNNL_ARG_BIAS, wrap(primitive.bias, p.bias));
     dnnl::stream stream(engine);
     primitive.matmul.execute(stream, arguments);
     stream.wait();
+}
+
+// Part after part of k, in order. A bf16 result is summed in fp32 and rounded once.
+void Products::Cache::execute_in_parts(const Product& p, std::int64_t depth, ScratchPool& pool) {
+    if (p.c_dtype == DType::f32) {
+        for (std::int64_t first = 0; first < p.k; first += depth) execute(depth_of(p, first, depth), pool);
+        return;
+    }
+    const ScratchPool::Block block(pool, static_cast<std::size_t>(p.m * p.n) * sizeof(float));
+    const std::span sums(block.as<float>(), static_cast<std::size_t>(p.m * p.n));
+    Product wide = p;
+    wide.c = sums.data();
+    wide.c_dtype = DType::f32;
+    wide.c_step = p.n;
+    execute_in_parts(wide, depth, pool);
+    for (std::int64_t i = 0; i < p.m; ++i) {
+        const auto row = sums.subspan(static_cast<std::size_t>(i * p.n), static_cast<std::size_t>(p.n));
+        std::transform(row.begin(), row.end(), static_cast<bf16*>(p.c) + i * p.c_step,
+                       [](float x) { return bf16(x); });
+    }
 }
 
 Products::Products() : cache_(std::make_unique<Cache>()) {}
@@ -147,21 +209,14 @@ void Products::run(const Device& device, const Product& product) {
     const Tiling tile = tiling(product);
     const std::int64_t rows = div_ceil(product.m, tile.rows);
     const std::int64_t columns = div_ceil(product.n, tile.columns);
-    // Whole tiles, those at the right edge, at the bottom edge, and in the corner.
-    const std::array heights{std::min(tile.rows, product.m), product.m - (rows - 1) * tile.rows};
-    const std::array widths{std::min(tile.columns, product.n), product.n - (columns - 1) * tile.columns};
-    std::array<std::array<const Primitive*, 2>, 2> primitives{};
-    for (std::size_t i = 0; i < 2; ++i) {
-        for (std::size_t j = 0; j < 2; ++j) {
-            const bool needed = (i == 1 || rows > 1) && (j == 1 || columns > 1);
-            if (needed) primitives[i][j] = &cache_->find(product, heights[i], widths[j]);
-        }
-    }
+    ScratchPool& pool = device.state().scratch;
     parallel_for(rows * columns, [&](std::int64_t index) {
-        const std::int64_t i = index % rows;
-        const std::int64_t j = index / rows;
-        const Primitive& primitive = *primitives[i == rows - 1 ? 1 : 0][j == columns - 1 ? 1 : 0];
-        cache_->execute(primitive, product, i * tile.rows, j * tile.columns, device.state().scratch);
+        const Product part = tile_of(product, tile, index % rows * tile.rows, index / rows * tile.columns);
+        if (tile.depth >= product.k) {
+            cache_->execute(part, pool);
+        } else {
+            cache_->execute_in_parts(part, tile.depth, pool);
+        }
     });
 }
 
