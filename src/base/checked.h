@@ -34,6 +34,13 @@ template <std::integral T>
     return div_ceil(a, multiple) * multiple;
 }
 
+// The length of the fewest equal pieces of `extent` that are at most `most` long, in whole multiples; `most`
+// is one. The last piece is what is left. All positive.
+template <std::integral T>
+[[nodiscard]] constexpr T equal_piece(T extent, T most, T multiple) {
+    return round_up(div_ceil(extent, div_ceil(extent, most)), multiple);
+}
+
 // The divisor of n that is nearest to `wanted`, the smaller of two; both at least 1.
 [[nodiscard]] constexpr std::int64_t nearest_divisor(std::int64_t n, std::int64_t wanted) {
     if (wanted >= n) return n;

@@ -19,8 +19,7 @@ constexpr std::int64_t kLeastRows = 16;
 void Head::lay_out(Arena& arena, const spec::Model& m, const Geometry& geometry, DType compute) {
     const std::int64_t most = std::max(kChunkBytes / (4 * m.vocab) / kLeastRows * kLeastRows, kLeastRows);
     // Equal chunks: a short last one would run far from the peak.
-    const std::int64_t chunks = div_ceil(geometry.tokens(), most);
-    chunk_ = std::min(geometry.tokens(), round_up(div_ceil(geometry.tokens(), chunks), kLeastRows));
+    chunk_ = std::min(geometry.tokens(), equal_piece(geometry.tokens(), most, kLeastRows));
     const Shape hidden{geometry.tokens(), m.hidden};
     normed_ = arena.take("head normed", compute, hidden);
     d_normed_ = arena.take("d head normed", compute, hidden);

@@ -54,6 +54,14 @@ TEST(Checked, RoundingUp) {
     EXPECT_EQ(round_up(0, 64), 0);
 }
 
+TEST(Checked, EqualPieces) {
+    EXPECT_EQ(equal_piece(1024, 656, 16), 512);
+    EXPECT_EQ(equal_piece(50257, 3200, 16), 3152);
+    EXPECT_EQ(equal_piece(656, 656, 16), 656);
+    EXPECT_EQ(equal_piece(657, 656, 16), 336);
+    EXPECT_EQ(equal_piece(1, 640, 16), 16);
+}
+
 TEST(Checked, NearestDivisorEqualsTryingAll) {
     for (std::int64_t n = 1; n <= 60; ++n) {
         for (std::int64_t wanted = 1; wanted <= 70; ++wanted) {

@@ -2,9 +2,9 @@
 #include "kernels/cpu/products.h"
 
 #include <algorithm>
-#include <array>
 #include <mutex>
 #include <oneapi/dnnl/dnnl.hpp>
+#include <span>
 #include <unordered_map>
 
 #include "base/checked.h"
@@ -44,25 +44,12 @@ struct Tiling {
     std::int64_t depth;  // of k, that one call of the library sums
 };
 
-// The least equal pieces of `extent` that are at most `most` long, in steps of 16.
-std::int64_t equal_pieces(std::int64_t extent, std::int64_t most) {
-    return round_up<std::int64_t>(div_ceil(extent, div_ceil(extent, most)), 16);
+std::int64_t piece(std::int64_t extent, std::int64_t most) {
+    return equal_piece<std::int64_t>(extent, most, 16);
 }
 
-// Large enough to run near the peak, small enough that many threads find work; a function of the shape alone.
-// Measured: docs/performance.md.
-Tiling tiling(const Product& p) {
-    constexpr std::int64_t kLong = 8192;
-    const bool transposed = p.a.column_step != 1;
-    // Packing a transposed operand is paid once for each tile of a row.
-    if (transposed && p.m * p.n >= 2 << 20) return {512, std::min<std::int64_t>(1024, p.n), p.k};
-    // A long sum reads its operands from memory; in parts they stay in the cache.
-    if (!transposed && p.k > kLong && !(p.accumulate && p.c_dtype == DType::bf16))
-        return {equal_pieces(p.m, 320), equal_pieces(p.n, 384), equal_pieces(p.k, 3200)};
-    if (!transposed && p.n > kLong) return {equal_pieces(p.m, 640), 512, p.k};
-    // The library's tile kernels want whole, dense rows of c.
-    const bool whole_rows = p.a.dtype == DType::bf16 || p.n <= 1024;
-    if (!transposed && whole_rows && p.c_step == p.n && p.m >= 512) return {256, p.n, p.k};
+// Halves a tile until there are enough for many threads or each is little work.
+Tiling small_tiles(const Product& p) {
     Tiling tile{std::min<std::int64_t>(512, round_up<std::int64_t>(p.m, 16)),
                 std::min<std::int64_t>(512, round_up<std::int64_t>(p.n, 16)), p.k};
     constexpr std::int64_t kEnough = 16;
@@ -74,6 +61,25 @@ Tiling tiling(const Product& p) {
         longer = round_up<std::int64_t>(longer / 2, 16);
     }
     return tile;
+}
+
+// Large enough to run near the peak, small enough that many threads find work; a function of the shape alone.
+// Measured: docs/performance.md.
+Tiling tiling(const Product& p) {
+    constexpr std::int64_t kLong = 8192;
+    if (p.a.column_step != 1) {
+        // Packing a transposed operand is paid once for each tile of a row.
+        if (p.m * p.n >= 2 << 20) return {512, std::min<std::int64_t>(1024, p.n), p.k};
+        return small_tiles(p);
+    }
+    // A long sum reads its operands from memory; in parts they stay in the cache.
+    if (p.k > kLong && !(p.accumulate && p.c_dtype == DType::bf16))
+        return {piece(p.m, 320), piece(p.n, 384), piece(p.k, 3200)};
+    if (p.n > kLong) return {piece(p.m, 640), 512, p.k};
+    // The library's tile kernels want whole, dense rows of c.
+    const bool whole_rows = p.a.dtype == DType::bf16 || p.n <= 1024;
+    if (whole_rows && p.c_step == p.n && p.m >= 512) return {256, p.n, p.k};
+    return small_tiles(p);
 }
 
 // `x` from its element (row, column) on.

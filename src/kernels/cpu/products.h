@@ -1,6 +1,6 @@
-// Matrix products through oneDNN. A product is cut into tiles by its shape alone and each tile runs on one
-// thread, so that the result does not depend on the number of threads. Primitives are made once for each
-// shape, types and strides, and kept.
+// Matrix products through oneDNN. A product is cut into tiles by its shape alone, and each tile, with a sum
+// of very many terms in parts, runs on one thread, so that the result does not depend on the number of
+// threads. Primitives are made once for each shape, types and strides, and kept.
 #pragma once
 
 #include <cstdint>
