@@ -69,15 +69,15 @@ Tiling tiling(const Product& p) {
     constexpr std::int64_t kLong = 8192;
     if (p.a.column_step != 1) {
         // Packing a transposed operand is paid once for each tile of a row.
-        if (p.m * p.n >= 2 << 20) return {512, std::min<std::int64_t>(1024, p.n), p.k};
+        if (p.m * p.n >= 2 << 20) return {piece(p.m, 384), piece(p.n, 1024), p.k};
         return small_tiles(p);
     }
     // A long sum reads its operands from memory; in parts they stay in the cache.
     if (p.k > kLong && !(p.accumulate && p.c_dtype == DType::bf16))
         return {piece(p.m, 320), piece(p.n, 384), piece(p.k, 3200)};
     if (p.n > kLong) return {piece(p.m, 640), 512, p.k};
-    // The library's tile kernels want whole, dense rows of c.
-    const bool whole_rows = p.a.dtype == DType::bf16 || p.n <= 1024;
+    // The library's tile kernels want whole, dense rows of c; in fp32 that helps only where b is transposed.
+    const bool whole_rows = p.a.dtype == DType::bf16 || (p.n <= 1024 && p.b.column_step != 1);
     if (whole_rows && p.c_step == p.n && p.m >= 512) return {256, p.n, p.k};
     return small_tiles(p);
 }
